@@ -1,0 +1,129 @@
+"""Three datasets that need no download.
+
+- `letters`: grey 16×16 images of A to J in the fonts that matplotlib ships, turned, sheared, shifted and noisy.
+- `shoppers`: binary baskets from a latent-factor model; the 100 classes are k-means clusters, as in Purchase100.
+- `digits`: scikit-learn's 1,797 handwritten digits; easy, so there is little to leak.
+
+The first two are drawn record by record from one distribution, as many as asked for.
+"""
+
+from functools import cache, lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from mialib.data.records import Records
+
+LETTERS = "ABCDEFGHIJ"
+FACES = (
+    "DejaVuSans DejaVuSans-Bold DejaVuSans-Oblique DejaVuSans-BoldOblique DejaVuSansMono DejaVuSansMono-Bold "
+    "DejaVuSansMono-Oblique DejaVuSansMono-BoldOblique DejaVuSerif DejaVuSerif-Bold DejaVuSerif-Italic "
+    "DejaVuSerif-BoldItalic STIXGeneral STIXGeneralBol STIXGeneralItalic STIXGeneralBolIta "
+    "cmr10 cmb10 cmss10 cmti10 cmtt10 cmmi10"
+).split()
+GLYPH = 64  # A glyph is drawn once at this size; records sample it.
+SIDE = 16
+
+
+@lru_cache(maxsize=4)
+def letters(*, size: int | None = None, seed: int = 0) -> Records:
+    """Draw `size` letter images (6,000 unless told)."""
+    n = size or 4800
+    rng = np.random.default_rng(seed)
+    y = rng.integers(len(LETTERS), size=n)
+    glyph = _glyphs()[rng.integers(len(FACES), size=n), y]  # (n, GLYPH, GLYPH)
+    image = _sample(glyph, _random_affine(rng, n))  # (n, SIDE, SIDE), ink = 1
+    contrast, paper = rng.uniform(0.25, 0.9, (n, 1, 1)), rng.uniform(0.0, 0.3, (n, 1, 1))
+    image = paper + contrast * image * (1 - paper) + rng.normal(0, 0.08, image.shape)
+    x = np.rint(image.clip(0, 1) * 255).astype(np.uint8)[:, None]  # (n, 1, SIDE, SIDE)
+    return Records("letters", x, y, len(LETTERS), shift=(75.0,), scale=(75.0,))
+
+
+@lru_cache(maxsize=4)
+def shoppers(*, size: int | None = None, seed: int = 0) -> Records:
+    """Draw `size` baskets of 600 items (24,000 unless told) and cluster them into 100 classes."""
+    n, items, factors, classes = size or 24_000, 600, 16, 100
+    # The shop is the same for every size and seed: one distribution, many samples.
+    shop = np.random.default_rng(600)
+    weights, popularity = shop.normal(0, 0.9, (factors, items)), shop.normal(-1.6, 1.0, items)
+    centers = _cluster(_baskets(shop, 6000, weights, popularity), classes, shop)
+    x = _baskets(np.random.default_rng(seed), n, weights, popularity)
+    return Records("shoppers", x, _closest(x, centers), classes)
+
+
+@lru_cache(maxsize=4)
+def digits(*, size: int | None = None, seed: int = 0) -> Records:
+    """Scikit-learn's handwritten digits, 8×8; `size` keeps a random share."""
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
+    if size is not None and size > len(bunch.target):
+        raise ValueError(f"digits has {len(bunch.target)} records, {size} were asked for. Choose a smaller size.")
+    keep = np.random.default_rng(seed).permutation(len(bunch.target))[:size]
+    x = bunch.images.astype(np.uint8)[keep, None]
+    return Records("digits", x, bunch.target.astype(np.int64)[keep], 10, shift=(4.9,), scale=(6.0,))
+
+
+@cache
+def _glyphs() -> np.ndarray:
+    """Every letter in every face, centred: (faces, letters, GLYPH, GLYPH), ink = 1."""
+    import matplotlib
+    from PIL import Image, ImageDraw, ImageFont
+
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    glyphs = np.zeros((len(FACES), len(LETTERS), GLYPH, GLYPH), np.float32)
+    for i, face in enumerate(FACES):
+        font = ImageFont.truetype(str(folder / f"{face}.ttf"), 46)
+        for j, letter in enumerate(LETTERS):
+            canvas = Image.new("L", (GLYPH, GLYPH))
+            left, top, right, bottom = font.getbbox(letter)
+            corner = ((GLYPH - left - right) / 2, (GLYPH - top - bottom) / 2)
+            ImageDraw.Draw(canvas).text(corner, letter, fill=255, font=font)
+            glyphs[i, j] = np.asarray(canvas, np.float32) / 255
+    return glyphs
+
+
+def _random_affine(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation, shear and size as (n, 2, 2) matrices, shifts in glyph pixels as (n, 2)."""
+    angle, shear, size = rng.normal(0, 0.5, n), rng.normal(0, 0.3, n), rng.uniform(0.75, 1.2, n)
+    cos, sin = np.cos(angle), np.sin(angle)
+    matrix = np.stack([cos, cos * shear - sin, sin, sin * shear + cos], -1).reshape(n, 2, 2)
+    return matrix / size[:, None, None], rng.normal(0, 6.5, (n, 2))
+
+
+def _sample(glyph: np.ndarray, affine: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Look each output pixel up in its glyph, bilinearly, averaging 2×2 points a pixel: (n, SIDE, SIDE)."""
+    matrix, shift = affine
+    fine = 2 * SIDE
+    axis = (np.arange(fine) + 0.5) * GLYPH / fine - GLYPH / 2
+    grid = np.stack(np.meshgrid(axis, axis, indexing="ij"), -1).reshape(-1, 2)  # (fine², 2)
+    where = matrix @ grid.T + shift[:, :, None] + GLYPH / 2 - 0.5  # (n, 2, fine²)
+    where = where.astype(np.float32).clip(0, GLYPH - 1.001)
+    low = where.astype(np.int32)
+    fy, fx = np.moveaxis(where - low, 1, 0)
+    corner = low[:, 0] * GLYPH + low[:, 1] + np.arange(len(glyph), dtype=np.int32)[:, None] * GLYPH**2
+    ink = glyph.ravel()
+    upper = ink.take(corner) * (1 - fx) + ink.take(corner + 1) * fx
+    lower = ink.take(corner + GLYPH) * (1 - fx) + ink.take(corner + GLYPH + 1) * fx
+    value = upper * (1 - fy) + lower * fy  # (n, fine²)
+    return value.reshape(-1, SIDE, 2, SIDE, 2).mean(axis=(2, 4))
+
+
+def _baskets(rng: np.random.Generator, n: int, weights: np.ndarray, popularity: np.ndarray) -> np.ndarray:
+    taste = rng.normal(size=(n, len(weights)))
+    probability = 1 / (1 + np.exp(-(taste @ weights + popularity)))
+    return (rng.random(probability.shape, np.float32) < probability).astype(np.uint8)
+
+
+def _cluster(x: np.ndarray, k: int, rng: np.random.Generator, *, rounds: int = 15) -> np.ndarray:
+    """Lloyd's k-means in float64, so that the number of threads cannot move a record to another class."""
+    centers = x[rng.choice(len(x), k, replace=False)].astype(np.float64)
+    for _ in range(rounds):
+        label = _closest(x, centers)
+        for j in np.unique(label):
+            centers[j] = x[label == j].mean(axis=0)
+    return centers
+
+
+def _closest(x: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    return np.argmin((centers**2).sum(1) - 2 * (x.astype(np.float64) @ centers.T), axis=1)

@@ -1,0 +1,242 @@
+"""How well scores tell members from non-members: two arrays in, every number out.
+
+Scores: higher = member. 0 is the threshold that the attack chose on its shadow.
+
+>>> scores, is_member = [0.3, -0.1, 0.2, -0.5], [True, True, False, False]
+>>> print(advantage(scores, is_member), best_advantage(scores, is_member))
+0.0 0.5
+>>> print(evaluate(scores, is_member).auc)
+0.750 [0.000, 1.000]
+
+Definitions (introduced in notebook 01):
+- TPR and FPR at a threshold t count scores ≥ t.
+- `advantage` is TPR − FPR at 0; `best_advantage` is its maximum over all thresholds on the target itself, so
+  it is optimistic: no attacker has the labels to find that threshold.
+- TPR at FPR f is the largest TPR among thresholds whose FPR is at most f. It is not resolvable with fewer than
+  1/f non-members, and then it is NaN, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import nan
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+class Roc(NamedTuple):
+    """A point for each distinct score, from the strictest threshold (+∞) to the loosest."""
+
+    fpr: np.ndarray
+    tpr: np.ndarray
+    threshold: np.ndarray
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 95 % interval. `note` says why there is no number."""
+
+    value: float
+    low: float = nan
+    high: float = nan
+    note: str = ""
+
+    def __str__(self) -> str:
+        return self.note or f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Every number that the course reports of one attack on one model."""
+
+    members: int
+    non_members: int
+    auc: Estimate
+    advantage: Estimate
+    best_advantage: Estimate
+    tpr_at_1_percent: Estimate
+    tpr_at_0_1_percent: Estimate
+
+
+def check(scores: ArrayLike, is_member: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return (scores, is_member) as float64 and bool, or say what is wrong with them."""
+    scores, is_member = np.asarray(scores, np.float64), np.asarray(is_member)
+    if scores.ndim != 1 or scores.shape != is_member.shape:
+        raise ValueError(f"Expected two arrays of shape (n,), found {scores.shape} and {is_member.shape}.")
+    if is_member.dtype != bool and not np.isin(is_member, (0, 1)).all():
+        raise ValueError("is_member must be True or False (or 1 and 0) for each record.")
+    is_member = is_member.astype(bool)
+    if np.isnan(scores).any():
+        raise ValueError(f"{np.isnan(scores).sum()} scores are NaN; an attack must give each record a number.")
+    if is_member.all() or not is_member.any():
+        only = "members" if is_member.any() else "non-members"
+        raise ValueError(f"Members and non-members are both needed, but all {len(scores)} records are {only}.")
+    return scores, is_member
+
+
+def roc(scores: ArrayLike, is_member: ArrayLike) -> Roc:
+    """The ROC curve; records with equal scores enter together."""
+    scores, is_member = check(scores, is_member)
+    order = np.argsort(-scores, kind="stable")
+    last = _last_of_each(scores[order])
+    hits = np.cumsum(is_member[order])[last]
+    tpr = np.r_[0.0, hits / is_member.sum()]
+    fpr = np.r_[0.0, (last + 1 - hits) / (~is_member).sum()]
+    return Roc(fpr, tpr, np.r_[np.inf, scores[order][last]])
+
+
+def auc(scores: ArrayLike, is_member: ArrayLike) -> float:
+    """The probability that a random member scores higher than a random non-member; a tie counts half."""
+    return float(_area(*roc(scores, is_member)[:2]))
+
+
+def rates(scores: ArrayLike, is_member: ArrayLike, *, threshold: float = 0.0) -> tuple[float, float]:
+    """(TPR, FPR) of the decision score ≥ threshold."""
+    scores, is_member = check(scores, is_member)
+    said_member = scores >= threshold
+    return float(said_member[is_member].mean()), float(said_member[~is_member].mean())
+
+
+def advantage(scores: ArrayLike, is_member: ArrayLike) -> float:
+    """TPR − FPR at the threshold that was fitted on the shadow, which is 0 (PAST, Eq. 5)."""
+    tpr, fpr = rates(scores, is_member)
+    return tpr - fpr
+
+
+def best_advantage(scores: ArrayLike, is_member: ArrayLike) -> float:
+    """The largest TPR − FPR over all thresholds, chosen on the target itself: optimistic."""
+    fpr, tpr, _ = roc(scores, is_member)
+    return float((tpr - fpr).max())
+
+
+def tpr_at_fpr(scores: ArrayLike, is_member: ArrayLike, fpr: float) -> Estimate:
+    """The largest TPR whose FPR is at most `fpr`, with its Clopper-Pearson interval at that threshold.
+
+    >>> print(tpr_at_fpr([3, 2, 1, 0], [True, True, False, False], 0.001))
+    not resolvable with 2 non-members
+    """
+    curve, n = roc(scores, is_member), int((~np.asarray(is_member, bool)).sum())
+    if not resolvable(fpr, n):
+        return Estimate(nan, note=f"not resolvable with {n:,} non-members")
+    value = curve.tpr[np.searchsorted(curve.fpr, fpr + 1e-12, side="right") - 1]
+    members = len(np.asarray(scores)) - n
+    return Estimate(float(value), *clopper_pearson(round(value * members), members))
+
+
+def resolvable(fpr: float, non_members: int) -> bool:
+    """Whether one false alarm among this many non-members is at most `fpr`."""
+    if not 0 < fpr <= 1:
+        raise ValueError(f"A false-positive rate lies in (0, 1], found {fpr}.")
+    return fpr * non_members >= 1 - 1e-9
+
+
+def ppv(tpr: ArrayLike, fpr: ArrayLike, prior: ArrayLike) -> np.ndarray:
+    """The share of true members among those called members, when a share `prior` of the candidates are.
+
+    >>> float(ppv(0.5, 0.1, 0.01).round(3))
+    0.048
+    """
+    true, false = np.asarray(tpr) * prior, np.asarray(fpr) * (1 - np.asarray(prior))
+    called = true + false
+    return np.divide(true, called, out=np.full(np.shape(called), nan), where=called > 0)
+
+
+def p1(accuracy: float, advantage: float) -> float:
+    """Harmonic mean of test accuracy and 1 − advantage: utility and privacy in one number (PAST, Eq. 6).
+
+    >>> round(p1(0.7, 0.2), 7)
+    0.7466667
+    """
+    privacy = 1 - advantage
+    return 2 * accuracy * privacy / (accuracy + privacy) if accuracy + privacy > 0 else 0.0
+
+
+def defense_level(attack_accuracy: float) -> float:
+    """D = 200 − 2A of the sparsity paper, A in percent: 100 means that the attack is a coin toss."""
+    return 200 - 2 * attack_accuracy
+
+
+def clopper_pearson(hits: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
+    """The exact interval of a share: `hits` of `n`.
+
+    >>> [round(bound, 4) for bound in clopper_pearson(0, 10)]
+    [0.0, 0.3085]
+    """
+    from scipy.special import betaincinv
+
+    tail = (1 - confidence) / 2
+    low = betaincinv(hits, n - hits + 1, tail) if hits else 0.0
+    high = betaincinv(hits + 1, n - hits, 1 - tail) if hits < n else 1.0
+    return float(low), float(high)
+
+
+def bootstrap(
+    scores: ArrayLike, is_member: ArrayLike, statistic: Callable, *, draws: int = 1000, seed: int = 0
+) -> np.ndarray:
+    """95 % percentile interval of `statistic(fpr, tpr, threshold)`, members and non-members drawn apart.
+
+    Every draw is a row of weights on the sorted records, so one cumulative sum gives all ROC curves at once:
+    `fpr` and `tpr` have shape (draws, points). The statistic turns them into (draws,) and the answer is
+    [low, high]; several statistics as (draws, k) give (2, k).
+    """
+    scores, is_member = check(scores, is_member)
+    order = np.argsort(-scores, kind="stable")
+    scores, is_member = scores[order], is_member[order]
+    last = _last_of_each(scores)
+    rng = np.random.default_rng(seed)
+    chunk = max(1, min(draws, 4_000_000 // len(scores)))  # 32 MB at a time
+    values = []
+    for start in range(0, draws, chunk):
+        rows = min(chunk, draws - start)
+        fpr, tpr = (_resampled(rng, chosen, rows, last) for chosen in (~is_member, is_member))
+        values.append(statistic(fpr, tpr, np.r_[np.inf, scores[last]]))
+    return np.quantile(np.concatenate(values), [0.025, 0.975], axis=0)
+
+
+def evaluate(scores: ArrayLike, is_member: ArrayLike, *, draws: int = 1000, seed: int = 0) -> Evaluation:
+    """Every number of one attack, with intervals."""
+    scores, is_member = check(scores, is_member)
+    intervals = bootstrap(scores, is_member, _headline_numbers, draws=draws, seed=seed)
+    curve = roc(scores, is_member)
+    area, at_zero, best = (
+        Estimate(float(value), float(low), float(high))
+        for value, low, high in zip(_headline_numbers(*curve), *intervals, strict=True)
+    )
+    return Evaluation(
+        members=int(is_member.sum()),
+        non_members=int((~is_member).sum()),
+        auc=area,
+        advantage=at_zero,
+        best_advantage=best,
+        tpr_at_1_percent=tpr_at_fpr(scores, is_member, 0.01),
+        tpr_at_0_1_percent=tpr_at_fpr(scores, is_member, 0.001),
+    )
+
+
+def _last_of_each(sorted_scores: np.ndarray) -> np.ndarray:
+    """Positions where a run of equal scores ends."""
+    return np.r_[np.flatnonzero(sorted_scores[1:] != sorted_scores[:-1]), len(sorted_scores) - 1]
+
+
+def _area(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
+    return np.trapezoid(tpr, fpr, axis=-1)
+
+
+def _headline_numbers(fpr: np.ndarray, tpr: np.ndarray, threshold: np.ndarray) -> np.ndarray:
+    """AUC, advantage at 0 and best advantage of curves (…, points): (…, 3)."""
+    gain = tpr - fpr
+    loosest = np.flatnonzero(threshold >= 0)[-1]
+    return np.stack([_area(fpr, tpr), gain[..., loosest], gain.max(axis=-1)], axis=-1)
+
+
+def _resampled(rng: np.random.Generator, chosen: np.ndarray, rows: int, last: np.ndarray) -> np.ndarray:
+    """Rates after drawing `chosen.sum()` records with replacement, `rows` times: (rows, points)."""
+    n = int(chosen.sum())
+    # Counts of n draws over n records; drawing positions and counting beats a multinomial of n categories.
+    position = np.flatnonzero(chosen)[rng.integers(n, size=(rows, n))]
+    flat = (position + np.arange(rows)[:, None] * len(chosen)).ravel()
+    count = np.bincount(flat, minlength=rows * len(chosen)).reshape(rows, -1)
+    return np.pad(np.cumsum(count, axis=1)[:, last] / n, ((0, 0), (1, 0)))

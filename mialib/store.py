@@ -1,0 +1,142 @@
+"""A folder of finished folders: made once, checked when read, never half there.
+
+A result is written into a folder beside its place and renamed into it as the last act; `manifest.json` holds
+the checksum of every file. A lock for each key keeps two processes from doing the same work twice. This module
+knows nothing of models.
+
+>>> import tempfile
+>>> store = Store(Path(tempfile.mkdtemp()))
+>>> folder = store.get("square-3", lambda folder: (folder / "answer.txt").write_text("9") and None)
+>>> (folder / "answer.txt").read_text()
+'9'
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import time
+import uuid
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Store:
+    """Finished results by key, under `root`."""
+
+    root: Path
+
+    def get(self, key: str, make: Callable[[Path], None]) -> Path:
+        """Return the folder of `key`; if there is none, call `make(folder)` to fill an empty one."""
+        if found := self.find(key):
+            return found
+        try:
+            (self.root / ".locks").mkdir(parents=True, exist_ok=True)
+            with FileLock(self.root / ".locks" / f"{key}.lock"):
+                return self.find(key) or self._make(key, make)
+        except OSError as error:
+            raise _explained(error, self.root) from error
+
+    def find(self, key: str) -> Path | None:
+        """The finished folder of `key`, if it is there and whole."""
+        folder = self.root / key
+        if not folder.exists():
+            return None
+        fault = _fault(folder)
+        if fault is None:
+            return folder
+        aside = self.root / f".broken-{key}-{time.time_ns()}"
+        warnings.warn(f"{folder} is not whole: {fault}. It is moved to {aside.name} and made again.", stacklevel=3)
+        try:
+            folder.rename(aside)
+        except FileNotFoundError:
+            pass  # Another process has moved it already.
+        except OSError as error:
+            raise _explained(error, self.root) from error
+        return None
+
+    def _make(self, key: str, make: Callable[[Path], None]) -> Path:
+        """Called under the lock of `key`, so unfinished folders of this key belong to processes that died."""
+        for left_over in self.root.glob(f".unfinished-{key}-*"):
+            shutil.rmtree(left_over, ignore_errors=True)
+        work = self.root / f".unfinished-{key}-{uuid.uuid4().hex[:8]}"
+        work.mkdir()
+        try:
+            make(work)
+            manifest = {path.name: _checksum(path) for path in sorted(work.iterdir())}
+            write_json(work / MANIFEST, manifest)
+            for path in work.iterdir():
+                _flush(path)
+            work.rename(self.root / key)
+            _flush(self.root)
+        except BaseException:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+        return self.root / key
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write readable JSON."""
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _fault(folder: Path) -> str | None:
+    """What is wrong with a folder; None if it is whole."""
+    try:
+        manifest = read_json(folder / MANIFEST)
+    except (OSError, ValueError):
+        return f"{MANIFEST} is missing or damaged"
+    for name, checksum in manifest.items():
+        if not (folder / name).is_file():
+            return f"{name} is missing"
+        if _checksum(folder / name) != checksum:
+            return f"{name} has changed since it was written"
+    return None
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _flush(path: Path) -> None:
+    """Ask the system to put a file or folder on the disk before going on."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows cannot open a folder.
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _explained(error: OSError, root: Path) -> OSError:
+    """The same kind of error with a sentence that says what to do; others pass unchanged."""
+    advice = {
+        errno.ENOSPC: "The disk is full. Free some space",
+        errno.EDQUOT: "The disk quota is used up. Free some space",
+        errno.EROFS: "The disk is read-only",
+        errno.EACCES: "The folder may not be written",
+        errno.EPERM: "The folder may not be written",
+    }.get(error.errno)
+    if advice is None:
+        return error
+    return type(error)(
+        error.errno,
+        f"{advice}, or set MIALIB_HOME to a folder with space that you may write. Nothing finished was lost",
+        str(root),
+    )

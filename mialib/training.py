@@ -1,0 +1,147 @@
+"""One training loop that every defense plugs into.
+
+>>> from mialib import data, models
+>>> digits = data.load("digits", size=64)
+>>> model = models.build("mlp", shape=digits.x.shape[1:], classes=10)
+>>> history = fit(model, digits, Recipe(epochs=2, lr=0.05))
+>>> [sorted(epoch) for epoch in history]
+[['epoch', 'loss'], ['epoch', 'loss']]
+
+The records live on the device as tensors; an epoch is a shuffle and slices of it. The same seed and the same
+number of threads give the same weights, bit for bit, on a CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from mialib.data.records import Records
+from mialib.defenses.plain import Plain
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a model is trained; target and shadow share one."""
+
+    epochs: int = 30
+    batch_size: int = 128
+    lr: float = 0.1
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    schedule: str = "cosine"  # or "steps": lr / 10 at each milestone; or "constant"
+    milestones: tuple[float, ...] = (0.5, 0.75)  # shares of the epochs, for "steps"
+    augment: bool = False  # random crops (padding 4) and flips, each record by its own draw
+
+    def __post_init__(self):
+        if self.epochs < 1 or self.batch_size < 1:
+            raise ValueError(f"epochs and batch_size must be at least 1, found {self.epochs} and {self.batch_size}.")
+        if self.schedule not in ("cosine", "steps", "constant"):
+            raise ValueError(f"schedule must be 'cosine', 'steps' or 'constant', found {self.schedule!r}.")
+
+    def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
+        return torch.optim.SGD(model.parameters(), self.lr, self.momentum, weight_decay=self.weight_decay, foreach=True)
+
+    def scheduler(self, optimizer: torch.optim.Optimizer) -> torch.optim.lr_scheduler.LRScheduler:
+        if self.schedule == "cosine":
+            return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.epochs)
+        steps = [round(m * self.epochs) for m in self.milestones] if self.schedule == "steps" else []
+        return torch.optim.lr_scheduler.MultiStepLR(optimizer, steps)
+
+
+@dataclass
+class Training:
+    """What is under way: every hook of a defense is given this, and may keep its own things on it."""
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    recipe: Recipe
+    members: tuple[Tensor, Tensor]
+    reference: tuple[Tensor, Tensor] | None  # the inference part, for defenses that tune on non-members
+    generator: torch.Generator
+    epoch: int = 0
+
+    def batches(self, records: tuple[Tensor, Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
+        """One shuffled pass over tensors on the device."""
+        x, y = records
+        order = torch.randperm(len(y), generator=self.generator).to(y.device)
+        for chosen in order.split(self.recipe.batch_size):
+            yield x[chosen], y[chosen]
+
+
+def pick_device(device: str = "auto") -> torch.device:
+    """`"auto"` takes CUDA, then MPS, then the CPU."""
+    if device != "auto":
+        return torch.device(device)
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+def to_device(records: Records, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The records as (x, y) tensors; images are laid out channels last, which convolutions prefer."""
+    x = torch.from_numpy(records.scaled()).to(device)
+    if x.ndim == 4:
+        x = x.contiguous(memory_format=torch.channels_last)
+    return x, torch.from_numpy(records.y).long().to(device)
+
+
+def fit(
+    model: nn.Module,
+    members: Records,
+    recipe: Recipe,
+    *,
+    defense: Plain = Plain(),
+    reference: Records | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    on_epoch: Callable[[nn.Module, int], dict | None] | None = None,
+) -> list[dict]:
+    """Train `model` in place and return one dictionary an epoch, with its number and its mean loss.
+
+    `reference` holds non-members that a defense may tune on; never evaluate on them. `on_epoch(model, epoch)`
+    may return more entries for the history.
+    """
+    where = pick_device(device)
+    model.to(where, memory_format=torch.channels_last if members.x.ndim == 4 else torch.preserve_format)
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = recipe.optimizer(model)
+    reference = to_device(reference, where) if reference is not None else None
+    training = Training(model, optimizer, recipe, to_device(members, where), reference, generator)
+    history = []
+    with torch.random.fork_rng(devices=[where] if where.type == "cuda" else []):
+        torch.manual_seed(seed)  # Dropout draws from the global generator; give it back as it was.
+        defense.prepare(training)
+        schedule = recipe.scheduler(training.optimizer)
+        for training.epoch in tqdm(range(1, recipe.epochs + 1), "training", delay=2, leave=False, unit="epoch"):
+            history.append(_epoch(training, defense))
+            schedule.step()
+            if on_epoch is not None:
+                history[-1] |= on_epoch(training.model, training.epoch) or {}
+    return history
+
+
+def _epoch(training: Training, defense: Plain) -> dict:
+    """One pass over the members. Nothing waits for the device before the end of the epoch."""
+    model, optimizer = training.model, training.optimizer
+    total = torch.zeros((), device=training.members[1].device)
+    model.train()
+    defense.start_epoch(training)
+    for x, y in training.batches(training.members):
+        optimizer.zero_grad()
+        loss = defense.loss(training, x, y)
+        loss.backward()
+        defense.after_backward(training)
+        optimizer.step()
+        total += loss.detach() * len(y)
+    mean = total.item() / len(training.members[1])
+    if mean != mean:
+        raise FloatingPointError(
+            f"The loss became NaN in epoch {training.epoch}. Lower the learning rate ({training.recipe.lr}) "
+            "or the defense's strength."
+        )
+    return {"epoch": training.epoch, "loss": mean}
