@@ -20,11 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import nan
+from math import inf, nan
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from mialib.errors import between
 
 
 class Roc(NamedTuple):
@@ -63,7 +65,9 @@ class Evaluation:
 
 def check(scores: ArrayLike, is_member: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return (scores, is_member) as float64 and bool, or say what is wrong with them."""
-    scores, is_member = np.asarray(scores, np.float64), np.asarray(is_member)
+    scores, is_member = np.asarray(scores), np.asarray(is_member)
+    if scores.dtype.kind not in "biuf":
+        raise ValueError(f"Scores must be real numbers, one for each record; found an array of {scores.dtype}.")
     if scores.ndim != 1 or scores.shape != is_member.shape:
         raise ValueError(f"Expected two arrays of shape (n,), found {scores.shape} and {is_member.shape}.")
     if is_member.dtype != bool and not np.isin(is_member, (0, 1)).all():
@@ -74,7 +78,7 @@ def check(scores: ArrayLike, is_member: ArrayLike) -> tuple[np.ndarray, np.ndarr
     if is_member.all() or not is_member.any():
         only = "members" if is_member.any() else "non-members"
         raise ValueError(f"Members and non-members are both needed, but all {len(scores)} records are {only}.")
-    return scores, is_member
+    return scores.astype(np.float64), is_member
 
 
 def roc(scores: ArrayLike, is_member: ArrayLike) -> Roc:
@@ -85,12 +89,13 @@ def roc(scores: ArrayLike, is_member: ArrayLike) -> Roc:
     hits = np.cumsum(is_member[order])[last]
     tpr = np.r_[0.0, hits / is_member.sum()]
     fpr = np.r_[0.0, (last + 1 - hits) / (~is_member).sum()]
-    return Roc(fpr, tpr, np.r_[np.inf, scores[order][last]])
+    return Roc(fpr, tpr, np.r_[inf, scores[order][last]])
 
 
 def auc(scores: ArrayLike, is_member: ArrayLike) -> float:
     """The probability that a random member scores higher than a random non-member; a tie counts half."""
-    return float(_area(*roc(scores, is_member)[:2]))
+    fpr, tpr, _ = roc(scores, is_member)
+    return float(np.trapezoid(tpr, fpr))
 
 
 def rates(scores: ArrayLike, is_member: ArrayLike, *, threshold: float = 0.0) -> tuple[float, float]:
@@ -139,6 +144,7 @@ def ppv(tpr: ArrayLike, fpr: ArrayLike, prior: ArrayLike) -> np.ndarray:
     >>> float(ppv(0.5, 0.1, 0.01).round(3))
     0.048
     """
+    between(0, 1, tpr=tpr, fpr=fpr, prior=prior)
     true, false = np.asarray(tpr) * prior, np.asarray(fpr) * (1 - np.asarray(prior))
     called = true + false
     return np.divide(true, called, out=np.full(np.shape(called), nan), where=called > 0)
@@ -150,12 +156,15 @@ def p1(accuracy: float, advantage: float) -> float:
     >>> round(p1(0.7, 0.2), 7)
     0.7466667
     """
+    between(0, 1, accuracy=accuracy)
+    between(-1, 1, advantage=advantage)
     privacy = 1 - advantage
     return 2 * accuracy * privacy / (accuracy + privacy) if accuracy + privacy > 0 else 0.0
 
 
 def defense_level(attack_accuracy: float) -> float:
     """D = 200 − 2A of the sparsity paper, A in percent: 100 means that the attack is a coin toss."""
+    between(1, 100, attack_accuracy=attack_accuracy)  # 0.6 would mean 60 %.
     return 200 - 2 * attack_accuracy
 
 
@@ -167,6 +176,9 @@ def clopper_pearson(hits: int, n: int, *, confidence: float = 0.95) -> tuple[flo
     """
     from scipy.special import betaincinv
 
+    between(1, inf, n=n)
+    between(0, n, hits=hits)
+    between(0, 1, confidence=confidence)
     tail = (1 - confidence) / 2
     low = betaincinv(hits, n - hits + 1, tail) if hits else 0.0
     high = betaincinv(hits + 1, n - hits, 1 - tail) if hits < n else 1.0
@@ -183,6 +195,7 @@ def bootstrap(
     [low, high]; several statistics as (draws, k) give (2, k).
     """
     scores, is_member = check(scores, is_member)
+    between(1, inf, draws=draws)
     order = np.argsort(-scores, kind="stable")
     scores, is_member = scores[order], is_member[order]
     last = _last_of_each(scores)
@@ -192,7 +205,7 @@ def bootstrap(
     for start in range(0, draws, chunk):
         rows = min(chunk, draws - start)
         fpr, tpr = (_resampled(rng, chosen, rows, last) for chosen in (~is_member, is_member))
-        values.append(statistic(fpr, tpr, np.r_[np.inf, scores[last]]))
+        values.append(statistic(fpr, tpr, np.r_[inf, scores[last]]))
     return np.quantile(np.concatenate(values), [0.025, 0.975], axis=0)
 
 
@@ -200,10 +213,9 @@ def evaluate(scores: ArrayLike, is_member: ArrayLike, *, draws: int = 1000, seed
     """Every number of one attack, with intervals."""
     scores, is_member = check(scores, is_member)
     intervals = bootstrap(scores, is_member, _headline_numbers, draws=draws, seed=seed)
-    curve = roc(scores, is_member)
     area, at_zero, best = (
         Estimate(float(value), float(low), float(high))
-        for value, low, high in zip(_headline_numbers(*curve), *intervals, strict=True)
+        for value, low, high in zip(_headline_numbers(*roc(scores, is_member)), *intervals, strict=True)
     )
     return Evaluation(
         members=int(is_member.sum()),
@@ -221,15 +233,11 @@ def _last_of_each(sorted_scores: np.ndarray) -> np.ndarray:
     return np.r_[np.flatnonzero(sorted_scores[1:] != sorted_scores[:-1]), len(sorted_scores) - 1]
 
 
-def _area(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
-    return np.trapezoid(tpr, fpr, axis=-1)
-
-
 def _headline_numbers(fpr: np.ndarray, tpr: np.ndarray, threshold: np.ndarray) -> np.ndarray:
     """AUC, advantage at 0 and best advantage of curves (…, points): (…, 3)."""
     gain = tpr - fpr
     loosest = np.flatnonzero(threshold >= 0)[-1]
-    return np.stack([_area(fpr, tpr), gain[..., loosest], gain.max(axis=-1)], axis=-1)
+    return np.stack([np.trapezoid(tpr, fpr, axis=-1), gain[..., loosest], gain.max(axis=-1)], axis=-1)
 
 
 def _resampled(rng: np.random.Generator, chosen: np.ndarray, rows: int, last: np.ndarray) -> np.ndarray:

@@ -1,0 +1,47 @@
+"""What several test files share. The run store of the tests is a folder of their own, never the user's."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+# The same examples every time, so that a newcomer's first `make test` cannot fail by bad luck.
+settings.register_profile("course", deadline=None, derandomize=True, database=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "course"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_home(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MIALIB_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def digits():
+    from mialib import data
+
+    return data.load("digits", size=240)
+
+
+@pytest.fixture(scope="session")
+def tiny():
+    """A run of a tenth of a second."""
+    from mialib.runs import Configuration
+    from mialib.training import Recipe
+
+    recipe = Recipe(epochs=2, batch_size=16, lr=0.05)
+    return Configuration(data="digits", size=240, model="mlp", options={"widths": (16,)}, recipe=recipe)
+
+
+@pytest.fixture
+def store(tmp_path):
+    from mialib.store import Store
+
+    return Store(tmp_path / "store")
