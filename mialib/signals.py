@@ -35,6 +35,8 @@ class Signals:
     record: np.ndarray | None = None
 
     def __post_init__(self):
+        for name, column in vars(self).items():
+            object.__setattr__(self, name, None if column is None else np.asarray(column))
         _check(self)
 
     def __len__(self) -> int:
@@ -56,10 +58,16 @@ class Signals:
         return Signals(self.logits, self.labels, record=self.record)
 
     def members(self) -> Signals:
-        return self._rows(self.is_member)
+        return self._rows(self.truth())
 
     def non_members(self) -> Signals:
-        return self._rows(~self.is_member)
+        return self._rows(~self.truth())
+
+    def truth(self) -> np.ndarray:
+        """`is_member`, or an error if these are signals without it."""
+        if self.is_member is None:
+            raise ValueError("These signals do not say who is a member. Use the table from before `public()`.")
+        return self.is_member
 
     def _rows(self, keep: np.ndarray) -> Signals:
         return Signals(*(None if column is None else column[keep] for column in vars(self).values()))
@@ -76,8 +84,7 @@ class Signals:
 
 def loss_gap(signals: Signals) -> float:
     """Mean loss of non-members minus mean loss of members (PAST's G, before its absolute value)."""
-    loss = signals.loss()
-    return float(loss[~signals.is_member].mean() - loss[signals.is_member].mean())
+    return float(signals.non_members().loss().mean() - signals.members().loss().mean())
 
 
 def collect(model: nn.Module, side: Side) -> Signals:
@@ -98,26 +105,32 @@ def predict(model: nn.Module, records, *, batch_size: int = 500) -> np.ndarray:
     from mialib.training import to_device
 
     device = next(model.parameters()).device
-    was_training = model.training
+    modes = [(module, module.training) for module in model.modules()]
     model.eval()
-    with torch.inference_mode():
-        x, _ = to_device(records, device)
-        logits = torch.cat([model(batch) for batch in x.split(batch_size)]).cpu().numpy()
-    model.train(was_training)
-    return logits
+    try:
+        with torch.inference_mode():
+            x, _ = to_device(records, device)
+            return torch.cat([model(batch) for batch in x.split(batch_size)]).cpu().numpy()
+    finally:
+        for module, mode in modes:
+            module.training = mode
 
 
 def _check(signals: Signals) -> None:
-    logits, labels, n = signals.logits, signals.labels, len(signals.labels)
-    if logits.ndim != 2 or len(logits) != n or n == 0:
+    logits, labels, n = signals.logits, signals.labels, signals.labels.size
+    if logits.ndim != 2 or labels.shape != (len(logits),) or n == 0:
         raise ValueError(
             f"Signals need logits (n, classes) and n ≥ 1 labels, found shapes {logits.shape} and {labels.shape}."
         )
-    if not np.issubdtype(labels.dtype, np.integer) or labels.min() < 0 or labels.max() >= logits.shape[1]:
+    if not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(f"Labels must be integers, found an array of {labels.dtype}.")
+    if labels.min() < 0 or labels.max() >= logits.shape[1]:
         raise ValueError(
-            f"Labels must be integers in 0 … {logits.shape[1] - 1}, one for each column of the logits; found "
-            f"{labels.dtype} from {labels.min()} to {labels.max()}."
+            f"Labels must lie in 0 … {logits.shape[1] - 1}, one for each column of the logits; found labels from "
+            f"{labels.min()} to {labels.max()}."
         )
+    if logits.dtype.kind not in "biuf":
+        raise ValueError(f"Logits must be real numbers, found an array of {logits.dtype}.")
     bad = ~np.isfinite(logits).all(axis=1)
     if bad.any():
         raise ValueError(
@@ -128,3 +141,5 @@ def _check(signals: Signals) -> None:
         column = getattr(signals, name)
         if column is not None and column.shape != (n,):
             raise ValueError(f"{name} must have one entry for each of the {n} records, found shape {column.shape}.")
+    if signals.is_member is not None and signals.is_member.dtype != bool:
+        raise ValueError(f"is_member must be True or False, found {signals.is_member.dtype}. Use astype(bool).")

@@ -51,5 +51,7 @@ def best_threshold(scores: ArrayLike, is_member: ArrayLike) -> float:
     best = int(np.argmax(tpr - fpr))
     if best == 0:
         return float(np.nextafter(threshold[1], np.inf))  # No threshold beats chance: let nobody in.
-    halfway = (threshold[best] + threshold[min(best + 1, len(threshold) - 1)]) / 2
-    return float(halfway if np.isfinite(halfway) else threshold[best])
+    largest = np.finfo(np.float64).max  # An infinite score must not give an infinite threshold.
+    last, following = threshold[[best, min(best + 1, len(threshold) - 1)]].clip(-largest, largest)
+    halfway = last / 2 + following / 2
+    return float(halfway if halfway > following else last)  # Between neighbouring floats there is nothing.
