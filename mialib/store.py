@@ -14,6 +14,7 @@ knows nothing of models.
 from __future__ import annotations
 
 import errno
+import glob
 import hashlib
 import json
 import os
@@ -21,7 +22,8 @@ import shutil
 import time
 import uuid
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,15 +42,36 @@ class Store:
         """Return the folder of `key`; if there is none, call `make(folder)` to fill an empty one."""
         if found := self.find(key):
             return found
+        with self._locked(key):
+            return self._checked(key) or self._make(key, make)
+
+    def find(self, key: str) -> Path | None:
+        """The finished folder of `key`, if it is there and whole; one that is not is moved aside."""
+        if not key or key != Path(key).name or key.startswith("."):
+            raise ValueError(f"A key must be a plain name that does not begin with a dot, found {key!r}.")
+        folder = self.root / key
+        if not folder.exists():
+            return None
+        if _fault(folder) is None:
+            return folder
+        with self._locked(key):
+            return self._checked(key)
+
+    @contextmanager
+    def _locked(self, key: str) -> Iterator[None]:
+        """Only one process at a time works on `key`; errors of the disk are explained."""
         try:
             (self.root / ".locks").mkdir(parents=True, exist_ok=True)
             with FileLock(self.root / ".locks" / f"{key}.lock"):
-                return self.find(key) or self._make(key, make)
+                yield
         except OSError as error:
-            raise _explained(error, self.root) from error
+            explained = _explained(error, self.root)
+            if explained is None:
+                raise
+            raise explained from error
 
-    def find(self, key: str) -> Path | None:
-        """The finished folder of `key`, if it is there and whole."""
+    def _checked(self, key: str) -> Path | None:
+        """Called under the lock of `key`, for another process may have made or mended it since `find` looked."""
         folder = self.root / key
         if not folder.exists():
             return None
@@ -56,18 +79,13 @@ class Store:
         if fault is None:
             return folder
         aside = self.root / f".broken-{key}-{time.time_ns()}"
-        warnings.warn(f"{folder} is not whole: {fault}. It is moved to {aside.name} and made again.", stacklevel=3)
-        try:
-            folder.rename(aside)
-        except FileNotFoundError:
-            pass  # Another process has moved it already.
-        except OSError as error:
-            raise _explained(error, self.root) from error
+        folder.rename(aside)
+        warnings.warn(f"{folder} is not whole: {fault}. It was moved to {aside.name} and is made again.", stacklevel=4)
         return None
 
     def _make(self, key: str, make: Callable[[Path], None]) -> Path:
         """Called under the lock of `key`, so unfinished folders of this key belong to processes that died."""
-        for left_over in self.root.glob(f".unfinished-{key}-*"):
+        for left_over in self.root.glob(f".unfinished-{glob.escape(key)}-????????"):
             shutil.rmtree(left_over, ignore_errors=True)
         work = self.root / f".unfinished-{key}-{uuid.uuid4().hex[:8]}"
         work.mkdir()
@@ -97,10 +115,10 @@ def read_json(path: Path) -> dict:
 def _fault(folder: Path) -> str | None:
     """What is wrong with a folder; None if it is whole."""
     try:
-        manifest = read_json(folder / MANIFEST)
-    except (OSError, ValueError):
+        manifest = read_json(folder / MANIFEST).items()
+    except (OSError, ValueError, AttributeError):
         return f"{MANIFEST} is missing or damaged"
-    for name, checksum in manifest.items():
+    for name, checksum in manifest:
         if not (folder / name).is_file():
             return f"{name} is missing"
         if _checksum(folder / name) != checksum:
@@ -124,8 +142,8 @@ def _flush(path: Path) -> None:
         os.close(handle)
 
 
-def _explained(error: OSError, root: Path) -> OSError:
-    """The same kind of error with a sentence that says what to do; others pass unchanged."""
+def _explained(error: OSError, root: Path) -> OSError | None:
+    """The same kind of error with a sentence that says what to do; None if there is no such sentence."""
     advice = {
         errno.ENOSPC: "The disk is full. Free some space",
         errno.EDQUOT: "The disk quota is used up. Free some space",
@@ -134,7 +152,7 @@ def _explained(error: OSError, root: Path) -> OSError:
         errno.EPERM: "The folder may not be written",
     }.get(error.errno)
     if advice is None:
-        return error
+        return None
     return type(error)(
         error.errno,
         f"{advice}, or set MIALIB_HOME to a folder with space that you may write. Nothing finished was lost",
