@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
+from mialib.augment import crop_and_flip
 from mialib.data.records import Records
 from mialib.defenses.plain import Plain
 
@@ -132,6 +133,8 @@ def _epoch(training: Training, defense: Plain) -> dict:
     model.train()
     defense.start_epoch(training)
     for x, y in training.batches(training.members):
+        if training.recipe.augment:
+            x = crop_and_flip(x, generator=training.generator)
         optimizer.zero_grad()
         loss = defense.loss(training, x, y)
         loss.backward()
