@@ -45,6 +45,7 @@ class Configuration:
     data_seed: int = 0
     split: str = "six_parts"
     split_seed: int = 0
+    split_options: dict = field(default_factory=dict)  # what the scheme takes beside a validation share
     validation: float = 0.0
     side: str = "target"
     model: str = "resnet20"
@@ -69,7 +70,7 @@ class Configuration:
         """Readable: the dataset, the model, and what differs from the defaults."""
         differing = _differences(describe(self), describe(Configuration()))
         differing = {k: v for k, v in differing.items() if k not in ("data", "model")}
-        return "-".join([self.data, self.model, *(f"{k}={v}" for k, v in differing.items())])
+        return "-".join([data.short_name(self.data), self.model, *(f"{k}={v}" for k, v in differing.items())])
 
     @property
     def key(self) -> str:
@@ -85,7 +86,8 @@ class Configuration:
 
     def side_records(self) -> Side:
         """This side's parts."""
-        sides = splits.split(self.split, self.records(), seed=self.split_seed, validation=self.validation)
+        options = {"validation": self.validation, **self.split_options}
+        sides = splits.split(self.split, self.records(), seed=self.split_seed, **options)
         if self.side not in sides:
             raise ValueError(nearest("side", self.side, sides))
         return sides[self.side]
@@ -212,8 +214,13 @@ def train(configuration: Configuration, folder: Path) -> None:
 
 
 def describe(configuration: Configuration) -> dict:
-    """The configuration as plain JSON types; a defense carries its name."""
+    """The configuration as plain JSON types; a defense carries its name, data of one's own only its last name.
+
+    >>> describe(Configuration(data="/home/me/photos.npz"))["data"]
+    'photos.npz'
+    """
     described = dataclasses.asdict(configuration)
+    described["data"] = os.path.basename(os.path.abspath(configuration.data))
     described["defense"] = {"name": type(configuration.defense).__name__, **described["defense"]}
     return json.loads(json.dumps(described))
 
@@ -250,7 +257,7 @@ def _provenance(configuration: Configuration, seconds: float) -> dict:
         "python": platform.python_version(),
         "torch": torch.__version__,
         "numpy": np.__version__,
-        "records": {"name": configuration.data, "fingerprint": configuration.records().fingerprint},
+        "records": {"name": data.short_name(configuration.data), "fingerprint": configuration.records().fingerprint},
         "device": pick_device(configuration.device).type,
         "threads": configuration.threads,
         "seconds": round(seconds, 2),

@@ -4,10 +4,16 @@
 >>> sides = six_parts(data.load("digits"), validation=0.1)
 >>> {name: len(part) for name, part in sides["target"].parts().items()}
 {'train': 269, 'test': 299, 'inference': 299, 'validation': 30}
+
+- `six_parts` (PAST): train, inference and test for the target, the same for the shadow.
+- `halves` (CRL): one half to the target, the other to all shadows, each of which shuffles it anew.
+- `quarters` (sparsity): train and test for the target, the same for the shadow, evaluated on equal numbers.
+- `in_out` (LiRA, RMIA, Attack R): many models, every record in exactly half of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -44,38 +50,172 @@ class Side:
         return {name: part for name, part in vars(self).items() if part is not None}
 
 
-def six_parts(records: Records, *, seed: int = 0, validation: float = 0.0) -> dict[str, Side]:
+@dataclass(frozen=True, eq=False)
+class Sides(Mapping):
+    """Sides by name. A side is made when it is asked for, so that a hundred models do not copy the data at once."""
+
+    records: Records
+    plan: dict[str, dict[str, np.ndarray]]  # side → part → positions in `records`
+
+    def __getitem__(self, name: str) -> Side:
+        plan = {part: where for part, where in self.plan[name].items() if len(where) or part in ("train", "test")}
+        return Side(**{part: self.records.take(where) for part, where in plan.items()})
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.plan)
+
+    def __len__(self) -> int:
+        return len(self.plan)
+
+
+def six_parts(records: Records, *, seed: int = 0, validation: float = 0.0) -> Sides:
     """PAST's split: six equal parts at random; train, inference and test for the target, the same for the shadow.
 
     `validation` sets that share of each training part aside. What six does not divide is left out.
     """
-    need = 6 * records.classes
-    if len(records) < need:
-        raise ValueError(
-            f"six_parts needs at least 6 × {records.classes} = {need} records, about one of each class in every "
-            f"part, but {records.name} has {len(records)}. Load more records or fewer classes."
-        )
-    if not 0 <= validation < 1:
-        raise ValueError(f"validation is a share of the training part, from 0 up to but not 1; found {validation}.")
-    order = np.random.default_rng(seed).permutation(len(records))
-    parts = order[: len(order) // 6 * 6].reshape(6, -1)
-    sides = {}
-    for name, (train, inference, test) in (("target", parts[:3]), ("shadow", parts[3:])):
-        held_out = round(validation * len(train))
-        sides[name] = Side(
-            records.take(train[held_out:]),
-            records.take(test),
-            records.take(inference),
-            records.take(train[:held_out]) if held_out else None,
-        )
-    return sides
+    _enough("six_parts", records, parts=6)
+    six = _equal_parts(_shuffled(len(records), seed), 6)
+    plan = {}
+    for name, (train, inference, test) in (("target", six[:3]), ("shadow", six[3:])):
+        plan[name] = _hold_out(train, validation) | {"test": test, "inference": inference}
+    return Sides(records, plan)
 
 
-SPLITS = {"six_parts": six_parts}
+def halves(
+    records: Records, *, seed: int = 0, validation: float = 0.0, shadows: int = 1, inference: float = 0.0
+) -> Sides:
+    """CRL's split: half of the records to the target, half to the shadows, each half into train and test.
+
+    The sides are `target` and `shadow-0` … `shadow-(k−1)`. Every shadow shuffles the same half with a seed of
+    its own, so the shadows overlap with each other and never with the target. `inference` sets that share of
+    each half aside for defenses that tune on non-members.
+
+    >>> from mialib import data
+    >>> sides = halves(data.load("digits"), shadows=2)
+    >>> {name: (len(side.train), len(side.test)) for name, side in sides.items()}
+    {'target': (449, 449), 'shadow-0': (449, 449), 'shadow-1': (449, 449)}
+    """
+    _enough("halves", records, parts=4)
+    if shadows < 1:
+        raise ValueError(f"halves needs at least 1 shadow, found shadows={shadows}.")
+    _check_share("inference", inference, "each half")
+    ours, theirs = _equal_parts(_shuffled(len(records), seed), 2)
+    plan = {"target": _train_and_test(ours, inference, validation)}
+    for k in range(shadows):
+        again = np.random.default_rng([seed, k]).permutation(theirs)
+        plan[f"shadow-{k}"] = _train_and_test(again, inference, validation)
+    return Sides(records, plan)
 
 
-def split(name: str, records: Records, *, seed: int = 0, **options) -> dict[str, Side]:
-    """Split by a scheme's name."""
+def quarters(records: Records, *, seed: int = 0, validation: float = 0.0) -> Sides:
+    """The sparsity paper's split: four equal parts; train and test for the target, the same for the shadow.
+
+    `validation` sets that share of each training part aside (the paper's 1,000 of 15,000 are 1/15); members are
+    the rest, and the test part gives up as many records, so that members and non-members are equally many.
+
+    >>> from mialib import data
+    >>> sides = quarters(data.load("digits"), validation=1 / 15)
+    >>> {name: len(part) for name, part in sides["shadow"].parts().items()}
+    {'train': 419, 'test': 419, 'validation': 30}
+    """
+    _enough("quarters", records, parts=4)
+    four = _equal_parts(_shuffled(len(records), seed), 4)
+    plan = {}
+    for name, (train, test) in (("target", four[:2]), ("shadow", four[2:])):
+        plan[name] = _hold_out(train, validation)
+        plan[name]["test"] = test[: len(plan[name]["train"])]
+    return Sides(records, plan)
+
+
+def in_out(records: Records, *, seed: int = 0, validation: float = 0.0, models: int = 16) -> Sides:
+    """The split of reference attacks: sides `model-0` … `model-(k−1)`; train is what a model holds, test the rest.
+
+    Any of the models may play the target, and the others are its references. `validation` sets that share of
+    each training part aside; those records stay out of that model's test part too.
+
+    >>> from mialib import data
+    >>> sides = in_out(data.load("digits"), models=4)
+    >>> list(sides), len(sides["model-0"].train), len(sides["model-1"].train)
+    (['model-0', 'model-1', 'model-2', 'model-3'], 898, 899)
+    """
+    _enough("in_out", records, parts=2)
+    plan = {}
+    for k, holds in enumerate(in_out_mask(len(records), models, seed=seed)):
+        train = np.random.default_rng([seed, k]).permutation(np.flatnonzero(holds))
+        plan[f"model-{k}"] = _hold_out(train, validation) | {"test": np.flatnonzero(~holds)}
+    return Sides(records, plan)
+
+
+def in_out_mask(n: int, models: int, *, seed: int = 0) -> np.ndarray:
+    """Which model holds which record: (models, n) bool, every record in exactly half of the models.
+
+    Models come in pairs, and each pair deals the records out afresh: one half to the first, the rest to the
+    second. So the rows are balanced too. The columns of the other models betray the target's membership;
+    an attack may look at nothing but the models that it is given for a record.
+
+    >>> in_out_mask(6, 4).sum(axis=0), in_out_mask(6, 4).sum(axis=1)
+    (array([2, 2, 2, 2, 2, 2]), array([3, 3, 3, 3]))
+    """
+    if models < 2 or models % 2:
+        raise ValueError(f"models must be even, so that a record can be in exactly half of them; found {models}.")
+    rng = np.random.default_rng(seed)
+    mask = np.zeros((models, n), bool)
+    for pair in range(0, models, 2):
+        mask[pair, rng.permutation(n)[: n // 2]] = True
+        mask[pair + 1] = ~mask[pair]
+    return mask
+
+
+SPLITS = {"six_parts": six_parts, "halves": halves, "quarters": quarters, "in_out": in_out}
+
+
+def split(name: str, records: Records, *, seed: int = 0, **options) -> Sides:
+    """Split by a scheme's name; the options are the scheme's own.
+
+    >>> from mialib import data
+    >>> list(split("halves", data.load("digits"), shadows=2))
+    ['target', 'shadow-0', 'shadow-1']
+    """
     if name not in SPLITS:
         raise ValueError(nearest("split", name, SPLITS))
+    known = [option for option in SPLITS[name].__kwdefaults__ if option != "seed"]
+    for option in options:
+        if option not in known:
+            raise ValueError(f"In {name}: {nearest('option', option, known)}")
     return SPLITS[name](records, seed=seed, **options)
+
+
+def _shuffled(n: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).permutation(n)
+
+
+def _equal_parts(order: np.ndarray, parts: int) -> np.ndarray:
+    """(parts, n // parts) positions; the remainder is left out."""
+    return order[: len(order) // parts * parts].reshape(parts, -1)
+
+
+def _train_and_test(half: np.ndarray, inference: float, validation: float) -> dict[str, np.ndarray]:
+    aside = round(inference * len(half))
+    train, test = _equal_parts(half[aside:], 2)
+    return _hold_out(train, validation) | {"test": test, "inference": half[:aside]}
+
+
+def _hold_out(train: np.ndarray, validation: float) -> dict[str, np.ndarray]:
+    """A training part without its validation share, and that share."""
+    _check_share("validation", validation, "the training part")
+    held_out = round(validation * len(train))
+    return {"train": train[held_out:], "validation": train[:held_out]}
+
+
+def _check_share(name: str, share: float, of: str) -> None:
+    if not 0 <= share < 1:
+        raise ValueError(f"{name} is a share of {of}, from 0 up to but not 1; found {share}.")
+
+
+def _enough(scheme: str, records: Records, *, parts: int) -> None:
+    need = parts * records.classes
+    if len(records) < need:
+        raise ValueError(
+            f"{scheme} needs at least {parts} × {records.classes} = {need} records, about one of each class in every "
+            f"part, but {records.name} has {len(records)}. Load more records or fewer classes."
+        )
