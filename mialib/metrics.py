@@ -62,6 +62,17 @@ class Evaluation:
     tpr_at_1_percent: Estimate
     tpr_at_0_1_percent: Estimate
 
+    def _repr_markdown_(self) -> str:
+        rows = {
+            "AUC": self.auc,
+            "advantage at the shadow's threshold": self.advantage,
+            "best advantage (optimistic)": self.best_advantage,
+            "TPR at 1 % FPR": self.tpr_at_1_percent,
+            "TPR at 0.1 % FPR": self.tpr_at_0_1_percent,
+        }
+        head = f"| {self.members:,} members, {self.non_members:,} non-members | value [95 % interval] |\n|---|---|\n"
+        return head + "\n".join(f"| {name} | {estimate} |" for name, estimate in rows.items())
+
 
 def check(scores: ArrayLike, is_member: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return (scores, is_member) as float64 and bool, or say what is wrong with them."""

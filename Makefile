@@ -1,0 +1,35 @@
+# `make run` and `make test` set everything up themselves. The README gives the same commands without make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+PROFILE ?= quick
+
+.PHONY: run test lab notebooks bench clean
+.DEFAULT_GOAL := run
+
+run: $(READY)  ## execute every lesson and write build/
+	$(BIN)/python tools/notebooks.py run --profile $(PROFILE)
+
+test: $(READY)  ## every test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest
+
+lab: $(READY)  ## JupyterLab on localhost, opened at lesson 00
+	$(BIN)/jupyter lab --ip=localhost notebooks/00_start_here.ipynb
+
+notebooks: $(READY)  ## rebuild the committed notebooks and the README's table (ONLY="00 01" for some)
+	$(BIN)/python tools/notebooks.py build --only $(ONLY)
+
+bench: $(READY)  ## speed, as ratios measured in one run
+	$(BIN)/python tools/bench.py
+
+clean:  ## remove the environment and what was built; trained runs under data/ stay
+	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $(READY)

@@ -1,0 +1,25 @@
+"""Figures: each function returns a `Picture` with alt text, a caption and the numbers that it shows.
+
+>>> picture = histograms([0.1, 0.2], [0.9, 2.0], label="loss")
+>>> picture.alt.split(".")[0]
+'Two histograms of loss on a logarithmic axis'
+
+Colours are Okabe and Ito's, with fixed roles; each role also has a line style or hatch of its own.
+"""
+
+from mialib.plots.game import accusations, by_epoch, histograms, images, roc, threshold_view
+from mialib.plots.picture import COLOR, LINE, Picture, show, small_multiples
+
+__all__ = [
+    "COLOR",
+    "LINE",
+    "Picture",
+    "accusations",
+    "by_epoch",
+    "histograms",
+    "images",
+    "roc",
+    "show",
+    "small_multiples",
+    "threshold_view",
+]

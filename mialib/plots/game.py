@@ -1,0 +1,190 @@
+"""The figures of the membership game (notebooks 00 and 01)."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import FigureBase
+from numpy.typing import ArrayLike
+
+from mialib import metrics
+from mialib.plots.picture import COLOR, LINE, Picture
+
+
+def images(x: np.ndarray, labels: list[str], *, columns: int = 10) -> Picture:
+    """Small images (n, channels, height, width) in a grid, each under its label."""
+    rows = -(-len(x) // columns)
+
+    def draw(figure: FigureBase) -> None:
+        for axes, image, label in zip(figure.subplots(rows, columns, squeeze=False).flat, x, labels, strict=False):
+            axes.imshow(np.moveaxis(image, 0, -1).squeeze(), cmap="gray_r", vmin=0, vmax=255)
+            axes.set_title(label, loc="center", pad=2)
+        for axes in figure.axes:
+            axes.set_axis_off()
+
+    return Picture(
+        draw,
+        alt=f"{len(x)} small images in a grid, labelled {', '.join(labels)}.",
+        caption=f"{len(x)} records with their labels.",
+        size=(columns * 0.72, rows * 0.95),
+    )
+
+
+def histograms(member: ArrayLike, non_member: ArrayLike, *, label: str = "loss") -> Picture:
+    """Two overlaid histograms of a positive quantity, on a logarithmic axis."""
+    member, non_member = np.asarray(member), np.asarray(non_member)
+    median, other = float(np.median(member)), float(np.median(non_member))
+    return Picture(
+        lambda figure: _histograms(figure.subplots(), member, non_member, label),
+        alt=f"Two histograms of {label} on a logarithmic axis. Members (blue, median {median:.3g}) lie to the left of "
+        f"non-members (orange, hatched, median {other:.3g}); the two overlap.",
+        caption=f"{label.capitalize()} of {len(member):,} members and {len(non_member):,} non-members.",
+        numbers={"member_median": median, "non_member_median": other},
+    )
+
+
+def by_epoch(epoch: ArrayLike, gap: ArrayLike, advantage: ArrayLike, interval: np.ndarray) -> Picture:
+    """PAST's Fig. 1a: loss gap and attack advantage through training; `interval` is (2, epochs)."""
+    epoch, gap, advantage = map(np.asarray, (epoch, gap, advantage))
+
+    def draw(figure: FigureBase) -> None:
+        left, right = figure.subplots(1, 2)
+        left.plot(epoch, gap, color=COLOR["target"], marker="o")
+        left.set(xlabel="epoch", ylabel="nats", title="loss gap")
+        right.fill_between(epoch, *interval, color=COLOR["target"], alpha=0.2, linewidth=0)
+        right.plot(epoch, advantage, color=COLOR["target"], marker="s", linestyle="--")
+        right.axhline(0, color=COLOR["chance"], linestyle=LINE["chance"])
+        right.set(xlabel="epoch", ylabel="TPR − FPR", title="advantage of the loss attack, 95 % interval")
+
+    correlation = float(np.corrcoef(gap, advantage)[0, 1])
+    return Picture(
+        draw,
+        alt=f"Two line charts by epoch. The loss gap goes from {gap[0]:.2f} to {gap[-1]:.2f} and the advantage "
+        f"from {advantage[0]:.2f} to {advantage[-1]:.2f}; they move together (correlation {correlation:.2f}).",
+        caption="Loss gap and advantage of the loss attack through training (as PAST, Fig. 1a).",
+        size=(7.6, 3.0),
+        numbers={"first_gap": gap[0], "last_gap": gap[-1], "last_advantage": advantage[-1], "correlation": correlation},
+    )
+
+
+def roc(attacks: dict[str, tuple[ArrayLike, ArrayLike]]) -> Picture:
+    """ROC curves by name, each of (scores, is_member), on linear and on logarithmic axes."""
+    curves = {name: metrics.roc(*pair) for name, pair in attacks.items()}
+    areas = {name: metrics.auc(*pair) for name, pair in attacks.items()}
+
+    def draw(figure: FigureBase) -> None:
+        for axes, log in zip(figure.subplots(1, 2), (False, True), strict=True):
+            for (name, curve), role in zip(curves.items(), ("target", "shadow"), strict=False):
+                _curve(axes, curve, role, label=f"{name}, AUC {areas[name]:.2f}")
+            _roc_axes(axes, log)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(curves))
+
+    listed = "; ".join(f"{name} has AUC {area:.2f}" for name, area in areas.items())
+    return Picture(
+        draw,
+        alt=f"ROC curves, true against false positive rate, on linear (left) and logarithmic axes (right). {listed}.",
+        caption="ROC on linear axes and, the same curve, on logarithmic ones.",
+        size=(7.6, 3.7),
+        numbers={f"auc {name}": area for name, area in areas.items()},
+    )
+
+
+def threshold_view(member_loss: ArrayLike, non_member_loss: ArrayLike, *, threshold: float) -> Picture:
+    """What one threshold on the loss does: histograms, confusion matrix, the point on both ROCs."""
+    member, non_member = np.asarray(member_loss), np.asarray(non_member_loss)
+    scores = -np.concatenate([member, non_member])
+    is_member = np.arange(len(scores)) < len(member)
+    curve = metrics.roc(scores, is_member)
+    tpr, fpr = metrics.rates(scores, is_member, threshold=-threshold)
+
+    def draw(figure: FigureBase) -> None:
+        histogram, table, linear, log = figure.subplots(1, 4, width_ratios=[1.5, 0.9, 1, 1])
+        _histograms(histogram, member, non_member, "loss", legend=False)
+        histogram.axvline(threshold, color=COLOR["mark"])
+        histogram.set_title(f"threshold {threshold:.3g}")
+        _confusion(table, tpr, fpr, len(member), len(non_member))
+        for axes, is_log in ((linear, False), (log, True)):
+            _curve(axes, curve, "target")
+            _roc_axes(axes, is_log)
+            axes.plot(fpr, tpr, "o", color=COLOR["mark"], markersize=7, clip_on=False)
+            axes.set_title("ROC, log axes" if is_log else f"advantage {tpr - fpr:.2f}")
+
+    return Picture(
+        draw,
+        alt=f"At a loss threshold of {threshold:.3g}: histograms of member and non-member losses with the threshold as "
+        f"a vertical line, a confusion matrix, and the point TPR {tpr:.3f}, FPR {fpr:.3f} on two ROC curves.",
+        caption="Members (blue) and non-members (orange, hatched); what lies left of the line is called a member.",
+        size=(11.0, 2.7),
+        numbers={"tpr": tpr, "fpr": fpr, "advantage": tpr - fpr},
+    )
+
+
+def accusations(tpr: float, fpr: float, *, prior: float, candidates: int = 10_000) -> Picture:
+    """What an attack's accusations are worth when a share `prior` of the candidates are members."""
+    value = float(metrics.ppv(tpr, fpr, prior))
+    right, wrong = tpr * prior * candidates, fpr * (1 - prior) * candidates
+
+    def draw(figure: FigureBase) -> None:
+        left, bars = figure.subplots(1, 2, width_ratios=[1.2, 1])
+        grid = np.geomspace(1e-4, 0.5, 200)
+        left.plot(grid, metrics.ppv(tpr, fpr, grid), color=COLOR["target"])
+        left.plot(prior, value, "o", color=COLOR["mark"], markersize=7)
+        left.set(xscale="log", ylim=(0, 1), xlabel="share of members among the candidates", ylabel="PPV")
+        left.set_title(f"{value:.1%} of the accused are members")
+        roles = ("member", "non_member")
+        names = [f"accused\n{role.replace('_', '-')}s" for role in roles]
+        bars.barh(names, [right, wrong], color=[COLOR[role] for role in roles], edgecolor="white")
+        bars.patches[1].set_hatch("////")
+        bars.bar_label(bars.containers[0], fmt="{:,.0f}", padding=3)
+        bars.set(xlim=(0, 1.25 * max(right, wrong)), xlabel=f"of {candidates:,} candidates")
+        bars.invert_yaxis()
+
+    return Picture(
+        draw,
+        alt=f"Left, a rising curve of PPV against the share of members, marked at {prior:.3g} where it is {value:.3f}. "
+        f"Right, bars: of {candidates:,} candidates, {right:,.0f} members and {wrong:,.0f} non-members are accused.",
+        caption=f"An attack with TPR {tpr:.2f} and FPR {fpr:.2f} among {candidates:,} candidates.",
+        size=(8.4, 2.7),
+        numbers={"ppv": value, "accused_members": right, "accused_non_members": wrong},
+    )
+
+
+def _histograms(axes: Axes, member: np.ndarray, non_member: np.ndarray, label: str, *, legend: bool = True) -> None:
+    both = np.concatenate([member, non_member])
+    positive = both[both > 0]
+    low = max(positive.min(), positive.max() * 1e-6) if len(positive) else 1e-6
+    bins = np.geomspace(low, max(both.max(), low * 10), 40)
+    for values, role, hatch in ((member, "member", None), (non_member, "non_member", "////")):
+        axes.hist(
+            values.clip(low), bins, color=COLOR[role], alpha=0.55, hatch=hatch, edgecolor="white", linewidth=0.3,
+            label=role.replace("_", "-") + "s",
+        )  # fmt: skip
+    axes.set(xscale="log", xlabel=label, ylabel="records")
+    if legend:
+        axes.legend()
+
+
+def _curve(axes: Axes, curve: metrics.Roc, role: str, **options) -> None:
+    axes.plot(curve.fpr, curve.tpr, color=COLOR[role], linestyle=LINE[role], **options)
+
+
+def _roc_axes(axes: Axes, log: bool) -> None:
+    grid = np.geomspace(1e-3, 1, 50)
+    axes.plot(grid, grid, color=COLOR["chance"], linestyle=LINE["chance"])
+    limits = (1e-3, 1) if log else (0, 1)
+    scale = "log" if log else "linear"
+    axes.set(
+        xscale=scale, yscale=scale, xlim=limits, ylim=limits, xlabel="false positive rate", ylabel="true positive rate"
+    )
+    axes.set_box_aspect(1)
+
+
+def _confusion(axes: Axes, tpr: float, fpr: float, members: int, non_members: int) -> None:
+    shares = np.array([[tpr, 1 - tpr], [fpr, 1 - fpr]])
+    counts = np.rint(shares * [[members], [non_members]]).astype(int)
+    axes.imshow(shares, cmap="Greys", vmin=0, vmax=1.6)
+    for (row, column), count in np.ndenumerate(counts):
+        axes.text(column, row, f"{count:,}\n{shares[row, column]:.1%}", ha="center", va="center", fontsize=9)
+    axes.set_xticks([0, 1], ["called\nmember", "called\nnon-m."], fontsize=9)
+    axes.set_yticks([0, 1], ["member", "non-m."], fontsize=9)
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+    axes.set_title("confusion")

@@ -1,0 +1,207 @@
+# ---
+# title: Start here
+# question: Can someone tell, from a model's answers alone, whether your record was used to train it?
+# goals:
+#   - say what membership inference is and why it matters
+#   - run a first attack and read its numbers
+#   - name the four habits that keep such numbers honest
+#   - choose a profile and find your way through the course
+# needs: a little Python; a classifier that you have trained once in your life
+# read: 15
+# reproduces: –
+# cover: 00_losses
+# ---
+
+# %% [markdown]
+# ## Why anyone would ask
+# A clinic trains a model on its patients' scans and puts it behind a web page. Nobody can download the scans. But
+# suppose a stranger has *your* scan, sends it to the page, and learns from the answer that it was one of the scans the
+# model was trained on. Then the stranger knows that you were a patient of that clinic. The model has kept a secret
+# badly, although nobody broke into anything.
+#
+# Finding out whether a record was in a model's training set is called **membership inference**. It is the simplest
+# privacy question one can ask of a model, and the yardstick for the harder ones: a model that does not even reveal *who*
+# was in its training set is unlikely to reveal *what* they said.
+#
+# The words of the whole course:
+#
+# | word | meaning |
+# |---|---|
+# | **record** | a pair $(x, y)$: an input and its label |
+# | **member** / **non-member** | a record that was / was not in the training set of the model in question |
+# | **target** | the model that is attacked |
+# | **shadow** | a model that the attacker trains, on records of its own, to see what members look like |
+# | **signal** | what the attacker can observe of a model: here its outputs, the logits |
+# | **score** | the attack's number for a record; *higher always means: more likely a member* |
+
+# %% [markdown]
+# ## The rules of the game
+# Every attack in this course plays the same game, and it helps to know the rules before the first number appears.
+#
+# | | the attacker of this lesson |
+# |---|---|
+# | **has** | a record and its label; more records from the same source; the recipe by which the target was trained |
+# | **may** | ask the target for its output on any record; train a shadow |
+# | **may not** | see the target's weights, its training set, or which of the records are members |
+# | **wants** | one bit a record: in, or out |
+# | **costs** | one query a record, and one training run for the shadow |
+#
+# We play with equally many members and non-members, drawn from one source, so an attacker who tosses a coin is right
+# half of the time. What counts is how much better one can do.
+
+# %% [markdown]
+# ## A first attack, in two minutes
+# The course brings its own data, so nothing is downloaded: small noisy pictures of the letters A to J.
+
+# %%
+from mialib import attacks, metrics, plots, profiles, runs
+from mialib.plots import show
+
+configuration = profiles.load(PROFILE).letters
+part = configuration.side_records().train
+show(plots.images(part.x[:20], ["ABCDEFGHIJ"[y] for y in part.y[:20]]), name="00_letters")
+
+# %% [markdown]
+# **What to see.** Some letters are plain, some could be almost anything. There are {{len(part):,}} of them in the training
+# set: too few to learn the alphabet well, and few enough to *memorise*.
+#
+# Now we train two networks by the same recipe: the **target**, and the attacker's **shadow**, on other records. (The first
+# time this takes some seconds. Every run is kept, and the next notebook finds it again.)
+
+# %%
+target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
+accuracy = target.metrics["accuracy"]
+print(f"target: {accuracy['train']:.1%} right on its members, {accuracy['test']:.1%} on non-members")
+
+# %% [markdown]
+# **What to see.** {{accuracy['train']:.1%}} against {{accuracy['test']:.1%}}: the target knows its own records by heart and
+# guesses on the rest. That difference is what every attack lives on.
+#
+# ### Stop and think
+# The attacker sends a record to the target and computes the **loss**, $-\log p_y$: how surprised the model is by the true
+# label $y$. **Predict** before you run the next cell: will members have low or high loss? And will *all* of them?
+
+# %%
+signals = target.signals
+losses = plots.histograms(signals.members().loss(), signals.non_members().loss(), label="loss")
+show(losses, name="00_losses")
+
+# %% [markdown]
+# **What to see.** Members have low loss (median {{losses.numbers['member_median']:.3f}}), non-members a higher one (median
+# {{losses.numbers['non_member_median']:.3f}}). But the histograms overlap: many non-members are easy letters that any model
+# would get right, and on those the attacker will raise a false alarm.
+#
+# The attack is now one sentence: *call a record a member when its loss is below a threshold*. Which threshold? The
+# attacker cannot look at the target's members to choose it. But of the shadow, the attacker knows every member, so the
+# threshold that works best on the shadow is used on the target. `mialib` shifts the scores so that this threshold is 0.
+
+# %%
+scores = attacks.threshold_attack(shadow.signals, signals.public())
+result = metrics.evaluate(scores, signals.is_member)
+result
+
+# %% [markdown]
+# **What to see.** The **advantage** is the share of members that are caught minus the share of non-members that are
+# falsely accused: {{result.advantage.value:.2f}} here, on a scale where a coin has 0 and an oracle 1. The **AUC**,
+# {{result.auc.value:.2f}}, is the chance that a random member gets a higher score than a random non-member. Both
+# come with an interval, because another {{result.members:,}} + {{result.non_members:,}} records would have given
+# slightly different numbers. *Yours may differ* in the second decimal on another machine; an advantage below 0.3 would
+# mean that the model has not memorised.
+
+# %% [markdown]
+# ## Four habits that keep the numbers honest
+# Published code gets these wrong more often than one would think. The course keeps to them everywhere, and tests them.
+#
+# 1. **One sign.** Scores are higher for members, always. A toolkit that mixes losses and confidences will one day report an
+#    AUC of 0.15 where 0.85 is right.
+# 2. **Nothing is chosen on the target.** Thresholds and attack models are fitted on shadows. `signals.public()` above
+#    hands the attack everything but the truth about membership.
+# 3. **Members and non-members differ in one thing only**, namely membership. If they came from different sources, the
+#    attack would recognise the source.
+# 4. **Every number has an n and an interval**, and a number that n cannot support is not printed. Look at the last row
+#    of the table: {{result.non_members:,}} non-members cannot tell a false-alarm rate of one in a thousand.
+
+# %% [markdown]
+# ## The map
+# Attacks first, because they are the measuring instrument; then what training can do about them.
+#
+# | part | lessons |
+# |---|---|
+# | **The instrument** | 00 start here · [01 the membership game](01_membership_game.ipynb) |
+# | **Attacks** | 02 metric attacks · 03 learned attacks · 04 label-only and white-box · 05 reference attacks |
+# | **Where membership lives** | 06 simple defenses · 07 loss-gap sensitivity · 08 PAST · 09 PAST's ablations |
+# | **Defenses by the loss** | 10 RelaxLoss and CRL · 11 learned defenses |
+# | **Sparsity** | 12 magnitude pruning · 13 butterfly |
+# | **Putting it together** | 14 the arena · 15 paper versus code · 16 audit your own model |
+#
+# Lessons with a link are there; the others are planned. Each opens alone and needs no other notebook's state.
+
+# %% [markdown]
+# ## Profiles
+# The cell near the top sets `PROFILE`. A profile is only a set of numbers: the code is the same at each.
+#
+# | profile | for | data | time |
+# |---|---|---|---|
+# | `quick` | any laptop; a class | letters, made on the spot | seconds a lesson |
+# | `cpu` | a patient laptop | real: CIFAR-10 | minutes a model |
+# | `class` | a free Colab GPU | real, with fewer epochs and shadows | under ten minutes a lesson |
+# | `paper` | a GPU and time | the papers' own | as the papers |
+#
+# All numbers in the text were made at `quick`. This version of the course runs at: {{', '.join(profiles.PROFILES)}}.
+
+# %% [markdown]
+# ## Responsible use
+# Run these attacks on models that are yours, or that you were asked to examine. If you find that a model leaks, tell its
+# owner before you tell the world, and publish rates rather than names: *which* people are exposed is itself the secret.
+# A low advantage here is not a certificate either. It means that these attacks, at this strength, found little.
+
+# %% [markdown]
+# ## Exercise 0.1 · difficulty 1/5 · about 5 minutes
+# The oldest attack needs not even the loss, only the prediction: call a record a member when the model gets it *right*.
+# Write it.
+
+# %%
+import numpy as np
+
+from mialib import checks
+
+
+def gap_attack(predicted: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """True for each record that is called a member; both arrays are (n,) class numbers."""
+    raise NotImplementedError
+
+
+checks.check_gap_attack(gap_attack)
+
+# %% [markdown]
+# <details><summary>Hint</summary>Compare the two arrays element by element.</details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# def gap_attack(predicted: np.ndarray, label: np.ndarray) -> np.ndarray:
+#     return predicted == label
+# ```
+#
+# Its advantage is exactly the accuracy on members minus the accuracy on non-members,
+# {{accuracy['train'] - accuracy['test']:.2f}} for our target. The loss attack's {{result.advantage.value:.2f}} is what
+# looking at *how sure* the model is adds to looking at *whether it is right*.
+# </details>
+
+# %% [markdown]
+# ## Recap
+# - Membership inference asks one bit of a record: in the training set, or not. A stranger's answer can be a real harm.
+# - A model that memorises has low loss on its members. A threshold on the loss, found on a shadow, already has an
+#   advantage of {{result.advantage}} (95 % interval, n = {{result.members:,}} + {{result.non_members:,}}, `quick`).
+# - Four habits keep the numbers honest: one sign, nothing chosen on the target, one source, an interval.
+#
+# ## What this does not show
+# - These are drawn letters and a small network. Real photographs come with the other profiles.
+# - One target and one shadow: the interval covers the draw of records, not the draw of models.
+# - This is about the weakest attack in the course. A model that withstands it may fall to one of lessons 02 to 05.
+#
+# ## References
+# - R. Shokri and others, *Membership inference attacks against machine learning models*, 2017: the game with shadows.
+# - S. Yeom and others, *Privacy risk in machine learning: analyzing the connection to overfitting*, 2018: the loss attack
+#   and the attack of exercise 0.1.
+# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Section 2.1: the setting used here.

@@ -1,0 +1,326 @@
+# ---
+# title: The membership game
+# question: Why does a model that memorises give its members away, and how much is an accusation worth?
+# goals:
+#   - build the loss attack from scratch and fit its threshold on a shadow
+#   - watch leakage grow with the loss gap while a model trains
+#   - read a ROC in the corner where it matters
+#   - turn rates into what an accusation is worth at a given prior
+# needs: notebook 00; averages and logarithms
+# read: 25
+# reproduces: PAST, Fig. 1a
+# cover: 01_threshold
+# ---
+
+# %% [markdown]
+# ## A model that memorises
+# We need a target that has something to hide. The recipe is simple: few records, a network with many more parameters than
+# records, and enough epochs. The network is a ResNet-20 and the records are the letters of notebook 00. For the attacker, we
+# train a **shadow** by the same recipe on records that the target has never seen.
+
+# %%
+import numpy as np
+
+from mialib import metrics, plots, profiles, runs, widgets
+from mialib.plots import show
+
+configuration = profiles.load(PROFILE).letters
+target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
+side = target.side
+print({name: len(part) for name, part in side.parts().items()})
+
+# %% [markdown]
+# The records around a model come in **parts**. The target was trained on `train` (its members) and will be examined on
+# `test` (non-members). `inference` is set aside for defenses that tune on non-members; what a defense has tuned on would
+# flatter it in an evaluation, so the two never mix. The shadow has three parts of its own, and no record is in two parts.
+#
+# ### Stop and think
+# The network has {{sum(p.numel() for p in target.load_model().parameters()):,}} parameters and {{len(side.train)}} training
+# records. **Predict** its accuracy on both sides before you run the next cell.
+
+# %%
+rows = [(run.configuration.side, run.metrics["accuracy"]) for run in (target, shadow)]
+for name, accuracy in rows:
+    print(f"{name:<7} members {accuracy['train']:.3f}   non-members {accuracy['test']:.3f}")
+
+# %% [markdown]
+# **What to see.** On its members the target is right {{rows[0][1]['train']:.1%}} of the time, on non-members
+# {{rows[0][1]['test']:.1%}}; the shadow, {{rows[1][1]['train']:.1%}} and {{rows[1][1]['test']:.1%}}, behaves the same way, and
+# that is why it is useful. *Yours may differ* by a few points. If the first number is below 99 %, the model has not
+# memorised yet, and every attack below will be weaker.
+
+# %% [markdown]
+# ## The loss attack from scratch
+# All the attacker sees of the target is a table of **signals**: logits and labels. From them comes the cross-entropy loss
+# of every record,
+#
+# $$\ell(x, y) = -\log p_y(x), \qquad p(x) = \mathrm{softmax}(\mathrm{logits}(x)).$$
+#
+# Training has pushed this very number down for members, and for nobody else.
+
+# %%
+def cross_entropy(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Loss of each record: logits (n, classes), labels (n,) → (n,)."""
+    shifted = logits - logits.max(axis=1, keepdims=True)  # so that exp cannot overflow
+    log_probability = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return -log_probability[np.arange(len(labels)), labels]
+
+
+def loss_of(run) -> np.ndarray:
+    return cross_entropy(run.signals.logits.astype(float), run.signals.labels)
+
+
+target_loss, shadow_loss = loss_of(target), loss_of(shadow)
+is_member, shadow_is_member = target.signals.is_member, shadow.signals.is_member
+
+# %% [markdown]
+# Now the threshold. Below it a record is called a member. The attacker wants the threshold with the largest **advantage**,
+#
+# $$\mathrm{advantage} = \mathrm{TPR} - \mathrm{FPR},$$
+#
+# the share of members that are called members (true positive rate) minus the share of non-members that are (false positive
+# rate). It can be computed on the shadow only, because there the members are known. We simply try every loss that occurs,
+# and settle halfway between the best one and the next, so that the threshold does not lean on a single record.
+
+# %%
+def advantage_at(threshold: float, loss: np.ndarray, is_member: np.ndarray) -> float:
+    called_member = loss <= threshold
+    return called_member[is_member].mean() - called_member[~is_member].mean()
+
+
+candidates = np.sort(shadow_loss)
+gains = [advantage_at(t, shadow_loss, shadow_is_member) for t in candidates]
+best = int(np.argmax(gains))
+threshold = (candidates[best] + candidates[best + 1]) / 2
+on_shadow, on_target = max(gains), advantage_at(threshold, target_loss, is_member)
+print(f"threshold {threshold:.3f}")
+print(f"advantage {on_shadow:.3f} on the shadow, {on_target:.3f} on the target")
+
+# %% [markdown]
+# **What to see.** The threshold {{threshold:.3f}} was chosen to look good on the shadow ({{on_shadow:.3f}}); on the target,
+# where nobody chose anything, it reaches {{on_target:.3f}}. Only the second number is an honest measurement.
+#
+# The library does the same with a sort instead of a loop over all pairs, and returns scores: higher = member, 0 = the
+# threshold. The two must agree.
+
+# %%
+from mialib import attacks
+
+scores = attacks.threshold_attack(shadow.signals, target.signals.public())
+assert np.allclose(scores, threshold - target_loss, atol=1e-9)
+assert np.isclose(metrics.advantage(scores, is_member), on_target)
+result = metrics.evaluate(scores, is_member)
+result
+
+# %% [markdown]
+# **What to see.** Advantage {{result.advantage}} on {{result.members:,}} members and {{result.non_members:,}} non-members. The
+# *best* advantage, {{result.best_advantage.value:.3f}}, is what a threshold tuned on the target itself would claim. No attacker
+# has the labels to find it, so we print it as an upper bound and never as a result.
+
+# %% [markdown]
+# ## Where does the leak come from?
+# The PAST paper's first figure makes a claim: while a model trains, the attack's advantage rises together with the **loss
+# gap**, the mean loss of non-members minus the mean loss of members. If so, the gap can stand for the leak, and a defense
+# may aim at the gap. Our runs kept the loss of every record at several epochs, so we can look.
+#
+# **Predict**: at which epoch does the gap open, at the start or when the training accuracy is nearly perfect?
+
+# %%
+epochs = [line["epoch"] for line in target.traced]
+gap = [line["loss_gap"] for line in target.traced]
+by_epoch = []
+for ours, theirs in zip(target.losses_by_epoch, shadow.losses_by_epoch, strict=True):
+    at_this_epoch = attacks.threshold.best_threshold(-theirs, shadow_is_member)
+    by_epoch.append(metrics.evaluate(-ours - at_this_epoch, is_member).advantage)
+
+curve = [estimate.value for estimate in by_epoch]
+middle = target.traced[len(by_epoch) // 2]
+interval = np.array([[e.low for e in by_epoch], [e.high for e in by_epoch]])
+figure = plots.by_epoch(epochs, gap, curve, interval)
+show(figure, name="01_by_epoch")
+
+# %% [markdown]
+# **What to see.** From epoch {{epochs[0]}} to epoch {{epochs[-1]}} the gap goes from {{gap[0]:.2f}} to {{gap[-1]:.2f}} nats and
+# the advantage from {{curve[0]:.2f}} to {{curve[-1]:.2f}}, with a correlation of {{figure.numbers['correlation']:.2f}} over
+# {{len(epochs)}} epochs: in this run the two move together, as the paper says (its Fig. 1a, ResNet-18 on CIFAR-10, prints no
+# number to compare with). And what did the later epochs buy? From epoch {{middle['epoch']}} to the end, accuracy on non-members went from
+# {{middle['test_accuracy']:.2f}} to {{target.traced[-1]['test_accuracy']:.2f}}, and the advantage from
+# {{curve[len(curve) // 2]:.2f}} to {{curve[-1]:.2f}}.
+
+# %% [markdown]
+# ## Move the threshold
+# One threshold gives one point: a rate of caught members and a rate of false alarms. Move the **threshold** on the loss and
+# watch four things at once: the line through the histograms, the confusion matrix, and the point on the ROC curve, drawn
+# on ordinary and on logarithmic axes. *Think*: where does the advantage peak, and what does the point do in the lower left
+# corner of the logarithmic plot?
+
+# %%
+member_loss, non_member_loss = target_loss[is_member], target_loss[~is_member]
+
+
+def threshold_view(threshold: float) -> plots.Picture:
+    return plots.threshold_view(member_loss, non_member_loss, threshold=threshold)
+
+
+slider = widgets.log_slider(0.001, 10, start=0.1, label="threshold on the loss")
+widgets.explore(threshold_view, threshold=slider)
+
+# %% [markdown]
+# *Without a kernel*: three positions of the slider.
+
+# %%
+strict, medium, loose = 0.005, 0.1, 2.0
+rows = plots.small_multiples(threshold_view, threshold=[strict, medium, loose])
+show(rows, name="01_threshold")
+
+# %% [markdown]
+# **What to see.** A strict threshold ({{strict}}) catches {{rows.numbers['tpr at 0.005']:.1%}} of the members at
+# {{rows.numbers['fpr at 0.005']:.1%}} false alarms; a loose one ({{loose}}) catches {{rows.numbers['tpr at 2']:.1%}} but accuses
+# {{rows.numbers['fpr at 2']:.1%}} of the innocent. In between, at {{medium}}, the advantage is
+# {{rows.numbers['advantage at 0.1']:.2f}}. No threshold gives many members *and* few false alarms.
+
+# %% [markdown]
+# ## What the AUC hides
+# The area under the ROC sums the curve up in one number, {{result.auc.value:.2f}} here. It weighs every false-positive rate
+# alike, but an attacker does not. Somebody who wants to prove that *one person* was in the data needs an accusation that
+# holds, so only the far left of the curve matters.
+#
+# To see how much can hide there, **imagine** a second attacker. It recognises a share $q$ of the members with certainty and
+# tosses a coin on everyone else. Its AUC is $q + (1 - q)/2$, so $q = 2\,\mathrm{AUC} - 1$ gives it our attack's AUC.
+
+# %%
+rng = np.random.default_rng(0)
+q = 2 * result.auc.value - 1
+recognised = is_member & (rng.random(len(scores)) < q)
+imagined_scores = rng.random(len(scores)) + recognised  # above 1 only where it is certain
+imagined = metrics.evaluate(imagined_scores, is_member)
+both = {"loss attack": scores, "imagined attacker": imagined_scores}
+figure = plots.roc({name: (values, is_member) for name, values in both.items()})
+show(figure, name="01_roc")
+
+# %% [markdown]
+# **What to see.** The areas are nearly the same ({{result.auc.value:.2f}} and {{imagined.auc.value:.2f}}), but at 1 % false alarms
+# the loss attack catches {{result.tpr_at_1_percent.value:.1%}} of the members and the imagined one
+# {{imagined.tpr_at_1_percent.value:.1%}}. On linear axes this is a detail at the left edge; on logarithmic axes it is the whole
+# picture. That is why the course reports the TPR at a low FPR beside every AUC.
+#
+# How low can we go? A rate of one false alarm in a thousand cannot be measured with {{result.non_members:,}} non-members, so
+# `mialib` answers *{{result.tpr_at_0_1_percent}}* rather than print a number.
+
+# %% [markdown]
+# ## What is an accusation worth?
+# The game so far had as many members as non-members. Outside, candidates are many and members few: perhaps 1 % of all
+# people who might have been patients were. The **positive predictive value** is the share of true members among the accused,
+#
+# $$\mathrm{PPV} = \frac{\mathrm{TPR}\cdot\pi}{\mathrm{TPR}\cdot\pi + \mathrm{FPR}\cdot(1-\pi)},$$
+#
+# where the prior $\pi$ is the share of members among the candidates. Move the **prior** and watch the accused on the right.
+# **Predict** first: with our attack's rates, are more than half of the accused members when 1 % of the candidates are?
+
+# %%
+tpr, fpr = metrics.rates(scores, is_member)
+
+
+def prior_view(prior: float) -> plots.Picture:
+    return plots.accusations(tpr, fpr, prior=prior)
+
+
+slider = widgets.log_slider(0.0001, 0.5, start=0.01, label="prior: share of members")
+widgets.explore(prior_view, prior=slider)
+
+# %% [markdown]
+# *Without a kernel*: three positions of the slider.
+
+# %%
+priors = plots.small_multiples(prior_view, prior=[0.001, 0.01, 0.5])
+show(priors, name="01_prior")
+
+# %% [markdown]
+# **What to see.** With TPR {{tpr:.2f}} and FPR {{fpr:.2f}}, an accusation is right {{priors.numbers['ppv at 0.5']:.0%}} of the
+# time in the balanced game, {{priors.numbers['ppv at 0.01']:.1%}} at a prior of 1 %, and {{priors.numbers['ppv at 0.001']:.2%}}
+# at one in a thousand. The attack has not changed; the crowd has. A good advantage in a balanced game can be a useless
+# accusation, and again only a lower FPR helps.
+
+# %% [markdown]
+# ## Exercise 1.1 · difficulty 2/5 · about 10 minutes
+# An attacker may raise at most a given share of false alarms. Write the function that finds the smallest threshold that
+# keeps this promise on a set of non-member scores. A record is called a member when its score is at or above the threshold.
+
+# %%
+from mialib import checks
+
+
+def threshold_for_fpr(non_member_scores: np.ndarray, fpr: float) -> float:
+    """Smallest threshold t such that the share of scores >= t is at most `fpr`; scores may be tied."""
+    raise NotImplementedError
+
+
+checks.check_threshold_for_fpr(threshold_for_fpr)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>How many false alarms are allowed? Round down.</details>
+#
+# <details><summary>Hint 2</summary>Sort the scores from high to low. The first one that must stay outside is at that
+# position; the threshold must lie just above it.</details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# def threshold_for_fpr(non_member_scores: np.ndarray, fpr: float) -> float:
+#     allowed = int(np.floor(fpr * len(non_member_scores) + 1e-9))
+#     descending = np.sort(non_member_scores)[::-1]
+#     if allowed >= len(descending):
+#         return -np.inf
+#     return np.nextafter(descending[allowed], np.inf)  # just above the first score that must stay outside
+# ```
+#
+# With ties the share of false alarms may be lower than allowed: tied records come in together or not at all.
+# </details>
+
+# %% [markdown]
+# ## Exercise 1.2 · difficulty 2/5 · about 10 minutes
+# An attacker wants nine of ten accusations to be right. Given the TPR and the prior, how large may the FPR be at most?
+
+# %%
+def largest_fpr(tpr: float, prior: float, ppv: float) -> float:
+    """The false-positive rate at which the positive predictive value is exactly `ppv`."""
+    raise NotImplementedError
+
+
+checks.check_largest_fpr(largest_fpr)
+
+# %% [markdown]
+# <details><summary>Hint</summary>Solve the formula of the last section for FPR.</details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# def largest_fpr(tpr: float, prior: float, ppv: float) -> float:
+#     return tpr * prior * (1 - ppv) / (ppv * (1 - prior))
+# ```
+#
+# For our attack's TPR of {{tpr:.2f}} and a prior of 1 % the answer is {{tpr * 0.01 * 0.1 / (0.9 * 0.99):.2%}}: less than one
+# false alarm in a thousand candidates. Now read the logarithmic ROC again: at that FPR the TPR is not {{tpr:.2f}} any more.
+# </details>
+
+# %% [markdown]
+# ## Recap
+# - Training lowers the loss of members and of nobody else. A threshold on the loss, fitted on a shadow, has an advantage of
+#   {{result.advantage}} here (95 % interval, n = {{result.members:,}} + {{result.non_members:,}}, profile `quick`).
+# - The advantage grows with the loss gap while the model trains (correlation {{np.corrcoef(gap, curve)[0, 1]:.2f}}).
+# - AUC weighs all false-alarm rates alike. What an accusation is worth is decided at the far left of the ROC, and by the prior.
+#
+# ## What this does not show
+# - One target and one shadow. The intervals cover the draw of records, not that of models: another seed may move these
+#   numbers by more than the interval says.
+# - That gap and advantage move together in one training run does not make the one the cause of the other. Notebooks 06 to 09
+#   change the gap on purpose and look again.
+# - The loss attack treats every record alike. Some records are easy for every model; attacks that know this (notebook 05)
+#   do much better in the corner.
+#
+# ## References
+# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Section 3.1 and Fig. 1a: the loss gap as a
+#   proxy; Section 4.1: the advantage.
+# - S. Yeom and others, 2018, *Privacy risk in machine learning*, Section 3: the loss attack and its advantage.
+# - N. Carlini and others, 2022, *Membership inference attacks from first principles*, Section 2: why the low-FPR corner.
+# - B. Jayaraman and others, 2021, *Revisiting membership inference under realistic assumptions*: priors and PPV.

@@ -1,0 +1,98 @@
+"""Speed as ratios, both sides measured in one run: `make bench`.
+
+A ratio compares the two on the same arrays a few minutes apart at most, so a slow or shared machine moves both.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from mialib import data, metrics, models
+from mialib.attacks.threshold import best_threshold
+from mialib.data import Records
+from mialib.training import Recipe, fit, to_device
+
+
+def best_of(ours: Callable[[], object], theirs: Callable[[], object], *, rounds: int = 5) -> tuple[float, float]:
+    """The fastest of several turns of each, taken alternately."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        for kept, work in zip(times, (ours, theirs), strict=True):
+            started = time.perf_counter()
+            work()
+            kept.append(time.perf_counter() - started)
+    return min(times[0]), min(times[1])
+
+
+def training_rows() -> list[tuple]:
+    """`fit()` against the bare loop on the same tensors."""
+    rng = np.random.default_rng(0)
+    noise = rng.integers(0, 255, (512, 3, 32, 32)).astype(np.uint8)
+    images = Records("noise", noise, rng.integers(0, 10, 512), 10)
+    return [_fit_row("mlp", data.load("shoppers", size=4096)), _fit_row("resnet20", images)]
+
+
+def _fit_row(name: str, records: Records) -> tuple:
+    recipe, layout = Recipe(epochs=1, lr=0.01), torch.channels_last if records.x.ndim == 4 else torch.preserve_format
+    trained, bare = (models.build(name, shape=records.x.shape[1:], classes=records.classes) for _ in range(2))
+    bare.to(memory_format=layout)
+    tensors = to_device(records, torch.device("cpu"))
+    times = best_of(
+        lambda: fit(trained, records, recipe, device="cpu"), lambda: _bare_loop(bare, tensors, recipe), rounds=6
+    )
+    return (f"fit() against the bare loop, {name}", *times, 0.97)
+
+
+def _bare_loop(model: torch.nn.Module, tensors: tuple[torch.Tensor, torch.Tensor], recipe: Recipe) -> None:
+    x, y = tensors
+    optimizer = torch.optim.SGD(model.parameters(), recipe.lr, recipe.momentum, weight_decay=recipe.weight_decay)
+    model.train()
+    for start in range(0, len(y), recipe.batch_size):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x[start : start + recipe.batch_size]), y[start : start + recipe.batch_size]).backward()
+        optimizer.step()
+
+
+def array_rows() -> list[tuple]:
+    """Metrics and thresholds against the loops that they replace."""
+    rng = np.random.default_rng(0)
+    scores, is_member = rng.normal(size=4000), rng.random(4000) < 0.5
+
+    def naive_bootstrap(draws=100):
+        for _ in range(draws):
+            rows = rng.integers(len(scores), size=len(scores))
+            metrics.auc(scores[rows], is_member[rows])
+
+    def naive_threshold():
+        return max(scores, key=lambda t: (scores[is_member] >= t).mean() - (scores[~is_member] >= t).mean())
+
+    def area(fpr, tpr, threshold):
+        return np.trapezoid(tpr, fpr)
+
+    return [
+        (
+            "bootstrap of the AUC, 100 draws, against a loop",
+            *best_of(lambda: metrics.bootstrap(scores, is_member, area, draws=100), naive_bootstrap),
+            1,
+        ),
+        (
+            "best threshold, 4,000 scores, against all pairs",
+            *best_of(lambda: best_threshold(scores, is_member), naive_threshold),
+            50,
+        ),
+    ]
+
+
+def main() -> None:
+    print(f"{torch.get_num_threads()} threads\n{'what':<52}{'ours':>10}{'theirs':>10}{'ratio':>8}{'aim':>7}")
+    for what, ours, theirs, aim in [*training_rows(), *array_rows()]:
+        print(f"{what:<52}{ours:>9.4f}s{theirs:>9.4f}s{theirs / ours:>8.2f}{aim:>7}")
+
+
+if __name__ == "__main__":
+    main()

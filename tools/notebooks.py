@@ -1,0 +1,267 @@
+"""Build the course: sources (py:percent) → assembled → executed → notebooks and pages.
+
+    python tools/notebooks.py build           rebuild the committed notebooks/ from notebooks/source/
+    python tools/notebooks.py run             execute every lesson and write build/ (notebooks, figures, pages)
+
+A source holds a front matter and its cells. The header, the set-up cell, the `parameters` cell and the footer come
+from the templates below. `{{expression}}` in a text cell is filled from the run at that place, so a sentence
+cannot disagree with its figure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import jupytext
+import nbformat
+import yaml
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from tqdm import tqdm
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ROOT / "notebooks" / "source"
+NOTEBOOKS = ROOT / "notebooks"
+BUILD = ROOT / "build"
+BRACES = re.compile(r"\{\{(.+?)\}\}")
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+HEADER = """\
+# {number} · {title}
+
+**{question}**
+
+[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab})
+
+| At a glance | |
+|---|---|
+| You will be able to | {goals} |
+| You need | {needs} |
+| Time | {read} minutes to read; {{{{seconds}}}} s to run at `quick` with nothing trained before, on 2 cores |
+| Reproduces | {reproduces} |
+| Last verified | {{{{verified}}}} |"""
+
+SETUP = """\
+import importlib.util
+import sys
+
+if "google.colab" in sys.modules and importlib.util.find_spec("mialib") is None:
+    # Colab brings torch and NumPy; --no-deps leaves them as they are.
+    %pip install --quiet --no-deps "mialib @ git+{address}"
+if importlib.util.find_spec("mialib") is None:
+    raise ModuleNotFoundError("mialib is not installed: see the README, then restart.")
+from mialib import doctor
+
+doctor.require()  # says which package is missing or too old"""
+
+PARAMETERS = 'PROFILE = "quick"  # notebook 00 says what each profile needs'
+
+FOOTER = """\
+---
+{neighbours}"""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One source file: its front matter and its cells."""
+
+    name: str  # NN_topic
+    front: dict
+    cells: list[NotebookNode]
+
+    @property
+    def number(self) -> str:
+        return self.name[:2]
+
+
+def read_lesson(path: Path) -> Lesson:
+    """Read a source: YAML between two `# ---` lines, then py:percent cells."""
+    _, front, body = path.read_text(encoding="utf-8").split("# ---\n", 2)
+    matter = yaml.safe_load("\n".join(line.removeprefix("#").removeprefix(" ") for line in front.splitlines()))
+    missing = {"title", "question", "goals", "needs", "read", "reproduces"} - set(matter)
+    if missing:
+        raise ValueError(f"{path.name}: the front matter lacks {', '.join(sorted(missing))}.")
+    return Lesson(path.stem, matter, [c for c in jupytext.reads(body, fmt="py:percent").cells if c.source])
+
+
+def lessons() -> list[Lesson]:
+    """Every lesson in teaching order."""
+    return [read_lesson(path) for path in sorted(SOURCES.glob("[0-9][0-9]_*.py"))]
+
+
+def repository() -> str:
+    """The project's address, kept in pyproject.toml alone."""
+    import tomllib
+
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["repository"]
+
+
+def assemble(lesson: Lesson, series: list[Lesson]) -> NotebookNode:
+    """The lesson as a notebook that has not run yet."""
+    address = repository()
+    on_colab = address.replace("github.com", "colab.research.google.com/github")
+    header = HEADER.format(
+        **lesson.front | {"goals": "<br>".join(f"• {goal}" for goal in lesson.front["goals"])},
+        number=lesson.number,
+        colab=f"{on_colab}/blob/main/notebooks/{lesson.name}.ipynb",
+    )
+    cells = [
+        new_markdown_cell(header),
+        new_code_cell(SETUP.format(address=address), metadata={"tags": ["setup"]}),
+        new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
+        *(new_markdown_cell(c.source) if c.cell_type == "markdown" else new_code_cell(c.source) for c in lesson.cells),
+        new_markdown_cell(FOOTER.format(neighbours=_neighbours(lesson, series))),
+    ]
+    for position, cell in enumerate(cells):
+        cell.id = f"{lesson.name[:2]}-{position:03d}"
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}, "accelerator": "GPU"}
+    return new_notebook(cells=cells, metadata=metadata)
+
+
+def execute(notebook: NotebookNode, *, title: str, home: Path, profile: str = "quick", figures: Path | None = None):
+    """Run the notebook in place and fill its braces; yields the kernel's client before it shuts down."""
+    _cell_tagged(notebook, "parameters").source = PARAMETERS.replace("quick", profile)
+    environment = {**os.environ, "MIALIB_HOME": str(home), "TQDM_DISABLE": "1"}
+    if figures:
+        environment["MIALIB_FIGURES"] = str(figures)
+    quiet = ["--log-level=ERROR"]
+    place = {"metadata": {"path": str(ROOT)}}
+    client = NotebookClient(notebook, timeout=1800, kernel_name="python3", resources=place, extra_arguments=quiet)
+    started = time.perf_counter()
+    with client.setup_kernel(env=environment), tqdm(total=len(notebook.cells), desc=title, unit="cell") as bar:
+        for position, cell in enumerate(notebook.cells):
+            if cell.cell_type == "code":
+                client.execute_cell(cell, position)
+            elif position:  # the header is filled last
+                cell.source = BRACES.sub(lambda match: _evaluate(client, match[1]), cell.source)
+            bar.update()
+        seconds = time.perf_counter() - started
+        yield client
+    facts = {"seconds": f"{seconds:.0f}", "verified": time.strftime("%Y-%m-%d")}
+    notebook.cells[0].source = BRACES.sub(lambda match: facts[match[1]], notebook.cells[0].source)
+    notebook.metadata["mialib"] = {"seconds": round(seconds, 1), "profile": profile}
+    clean(notebook)
+
+
+def clean(notebook: NotebookNode) -> None:
+    """Leave out what must not be committed: widget state, timings, machine paths."""
+    notebook.metadata.pop("widgets", None)
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+        for output in cell.get("outputs", []):
+            if "data" in output:
+                output.data.pop(WIDGET, None)
+            if output.output_type == "error" or (output.output_type == "stream" and output.name == "stderr"):
+                raise RuntimeError(f"Cell {cell.id} wrote to stderr: {json.dumps(output)[:2000]}")
+
+
+def _evaluate(client: NotebookClient, expression: str) -> str:
+    """Format `expression` (with an optional :format) in the lesson's own kernel."""
+    probe = new_code_cell(f"print(f'''{{{expression}}}''')")
+    client.nb.cells.append(probe)
+    try:
+        client.execute_cell(probe, len(client.nb.cells) - 1, store_history=False)
+    finally:
+        client.nb.cells.pop()
+    return "".join(output.text for output in probe.outputs).strip()
+
+
+def _cell_tagged(notebook: NotebookNode, tag: str) -> NotebookNode:
+    return next(cell for cell in notebook.cells if tag in cell.metadata.get("tags", []))
+
+
+def _neighbours(lesson: Lesson, series: list[Lesson]) -> str:
+    """Links to the lesson before and the lesson after."""
+    at = [other.name for other in series].index(lesson.name)
+    links = []
+    if at > 0:
+        links.append(
+            f"**Before**: [{series[at - 1].number} · {series[at - 1].front['title']}]({series[at - 1].name}.ipynb)"
+        )
+    if at + 1 < len(series):
+        links.append(
+            f"**Next**: [{series[at + 1].number} · {series[at + 1].front['title']}]({series[at + 1].name}.ipynb)"
+        )
+    return " · ".join(links)
+
+
+def execute_all(chosen: list[Lesson], series: list[Lesson], **options) -> dict[str, NotebookNode]:
+    """Execute lessons one after the other; a lesson that fails is named, the others still run."""
+    done, failed = {}, []
+    for lesson in chosen:
+        notebook = assemble(lesson, series)
+        try:
+            for _ in execute(notebook, title=lesson.name, **options):
+                pass
+        except Exception as error:
+            failed.append(lesson.name)
+            print(f"{lesson.name} failed: {str(error)[-3000:]}", file=sys.stderr)
+        else:
+            done[lesson.name] = notebook
+    if failed:
+        raise SystemExit(f"Failed: {', '.join(failed)}. Made: {', '.join(done) or 'nothing'}.")
+    return done
+
+
+def build(chosen: list[Lesson], series: list[Lesson]) -> None:
+    """Rebuild the committed notebooks, each from an empty store so that its time is honest."""
+    import shutil
+    import tempfile
+
+    import readme
+
+    for lesson in chosen:
+        with tempfile.TemporaryDirectory() as folder:
+            figures = Path(folder) / "figures"
+            ((name, notebook),) = execute_all([lesson], series, home=Path(folder), figures=figures).items()
+            if (figures / readme.PICTURE.name).exists():
+                shutil.copy(figures / readme.PICTURE.name, readme.PICTURE)
+        nbformat.write(notebook, NOTEBOOKS / f"{name}.ipynb")
+    readme.update(series)
+
+
+def run(chosen: list[Lesson], series: list[Lesson], profile: str) -> None:
+    """Execute into build/ and say what was made."""
+    import pages
+
+    sys.path.insert(0, str(ROOT))
+    from mialib import paths
+
+    BUILD.mkdir(exist_ok=True)
+    done = execute_all(chosen, series, home=paths.home(), profile=profile, figures=BUILD / "figures")
+    for name, notebook in done.items():
+        nbformat.write(notebook, BUILD / f"{name}.ipynb")
+    pages.write(done, {lesson.name: lesson for lesson in series}, BUILD)
+    print(f"\n{'lesson':<28}{'seconds':>8}")
+    for name, notebook in done.items():
+        print(f"{name:<28}{notebook.metadata['mialib']['seconds']:>8.1f}")
+    figures = len(list((BUILD / "figures").glob("*.png")))
+    print(f"\nMade {len(done)} notebooks, their pages and {figures} figures (PNG and SVG) in build/.")
+    print("Read:  open build/index.html in a browser.\nMove the sliders:  make lab")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["build", "run"])
+    parser.add_argument("--only", nargs="*", default=[], help="lessons, by the start of their names: 00 01")
+    parser.add_argument("--profile", default="quick")
+    arguments = parser.parse_args()
+    series = lessons()
+    chosen = [one for one in series if not arguments.only or one.name.startswith(tuple(arguments.only))]
+    if arguments.what == "build":
+        build(chosen, series)
+    else:
+        run(chosen, series, arguments.profile)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Keep the README's table of lessons true: it is written from the sources and the executed notebooks."""
+
+import re
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURE = ROOT / "data" / "figures" / "01_threshold.png"
+TABLE = re.compile(r"(<!-- lessons -->\n).*?(<!-- end of lessons -->)", re.S)
+
+
+def table(series: list) -> str:
+    """Number, question, time to read and to run, figure reproduced."""
+    rows = ["| lesson | question | read | run | reproduces |", "|---|---|---|---|---|"]
+    for lesson in series:
+        path = ROOT / "notebooks" / f"{lesson.name}.ipynb"
+        seconds = nbformat.read(path, as_version=4).metadata["mialib"]["seconds"] if path.exists() else float("nan")
+        front = lesson.front
+        rows.append(
+            f"| [{lesson.number} {front['title']}](notebooks/{lesson.name}.ipynb) | {front['question']} "
+            f"| {front['read']} min | {seconds:.0f} s | {front['reproduces']} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def update(series: list) -> None:
+    """Write the table between its two marks."""
+    readme = ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    readme.write_text(TABLE.sub(lambda m: m[1] + table(series) + m[2], text), encoding="utf-8")
