@@ -88,7 +88,7 @@ def to_device(records: Records, device: torch.device) -> tuple[Tensor, Tensor]:
     x = torch.from_numpy(records.scaled()).to(device)
     if x.ndim == 4:
         x = x.contiguous(memory_format=torch.channels_last)
-    return x, torch.from_numpy(records.y).long().to(device)
+    return x, torch.tensor(records.y, dtype=torch.long, device=device)
 
 
 def fit(

@@ -27,7 +27,7 @@ SIDE = 16
 
 @lru_cache(maxsize=4)
 def letters(*, size: int | None = None, seed: int = 0) -> Records:
-    """Draw `size` letter images (6,000 unless told)."""
+    """Draw `size` letter images (4,800 unless told)."""
     n = size or 4800
     rng = np.random.default_rng(seed)
     y = rng.integers(len(LETTERS), size=n)
@@ -42,13 +42,9 @@ def letters(*, size: int | None = None, seed: int = 0) -> Records:
 @lru_cache(maxsize=4)
 def shoppers(*, size: int | None = None, seed: int = 0) -> Records:
     """Draw `size` baskets of 600 items (24,000 unless told) and cluster them into 100 classes."""
-    n, items, factors, classes = size or 24_000, 600, 16, 100
-    # The shop is the same for every size and seed: one distribution, many samples.
-    shop = np.random.default_rng(600)
-    weights, popularity = shop.normal(0, 0.9, (factors, items)), shop.normal(-1.6, 1.0, items)
-    centers = _cluster(_baskets(shop, 6000, weights, popularity), classes, shop)
-    x = _baskets(np.random.default_rng(seed), n, weights, popularity)
-    return Records("shoppers", x, _closest(x, centers), classes)
+    weights, popularity, centers = _shop()
+    x = _baskets(np.random.default_rng(seed), size or 24_000, weights, popularity)
+    return Records("shoppers", x, _closest(x, centers), len(centers))
 
 
 @lru_cache(maxsize=4)
@@ -107,6 +103,14 @@ def _sample(glyph: np.ndarray, affine: tuple[np.ndarray, np.ndarray]) -> np.ndar
     lower = ink.take(corner + GLYPH) * (1 - fx) + ink.take(corner + GLYPH + 1) * fx
     value = upper * (1 - fy) + lower * fy  # (n, fine²)
     return value.reshape(-1, SIDE, 2, SIDE, 2).mean(axis=(2, 4))
+
+
+@cache
+def _shop(*, items: int = 600, factors: int = 16, classes: int = 100) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights, popularity and centers, the same for every size and seed: one distribution, many samples."""
+    rng = np.random.default_rng(600)
+    weights, popularity = rng.normal(0, 0.9, (factors, items)), rng.normal(-1.6, 1.0, items)
+    return weights, popularity, _cluster(_baskets(rng, 6000, weights, popularity), classes, rng)
 
 
 def _baskets(rng: np.random.Generator, n: int, weights: np.ndarray, popularity: np.ndarray) -> np.ndarray:

@@ -26,8 +26,11 @@ class Records:
     index: np.ndarray = field(default=None)
 
     def __post_init__(self):
-        if self.index is None:
-            object.__setattr__(self, "index", np.arange(len(self.x)))
+        index = np.arange(len(self.x)) if self.index is None else self.index
+        for name, array in (("x", self.x), ("y", self.y), ("index", index)):
+            view = np.asarray(array).view()
+            view.flags.writeable = False  # Loaders share their records, and the fingerprint is computed once.
+            object.__setattr__(self, name, view)
         _check(self)
 
     def __len__(self) -> int:
@@ -46,7 +49,8 @@ class Records:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the records themselves; two datasets with one name can never be confused."""
-        digest = hashlib.sha256(repr((self.x.shape, str(self.x.dtype), self.shift, self.scale)).encode())
+        about = (self.x.shape, str(self.x.dtype), self.classes, self.shift, self.scale)
+        digest = hashlib.sha256(repr(about).encode())
         digest.update(np.ascontiguousarray(self.x).data)
         digest.update(np.ascontiguousarray(self.y, np.int64).data)
         return digest.hexdigest()
@@ -58,8 +62,12 @@ def _check(records: Records) -> None:
         raise ValueError(
             f"{name}: x must be (n, features) or (n, channels, height, width), found shape {x.shape}. Reshape it."
         )
-    if y.shape != (len(x),) or records.index.shape != y.shape:
+    if x.dtype.kind not in "biuf":
+        raise ValueError(f"{name}: x must hold real numbers, found {x.dtype}. Encode text and categories first.")
+    if y.shape != (len(x),):
         raise ValueError(f"{name}: y must have one label for each of the {len(x)} records, found shape {y.shape}.")
+    if records.index.shape != y.shape:
+        raise ValueError(f"{name}: index must have one entry for each record, found shape {records.index.shape}.")
     if len(y) == 0:
         raise ValueError(f"{name}: there are no records. Choose a larger size or another share.")
     if not np.issubdtype(y.dtype, np.integer):
@@ -71,3 +79,8 @@ def _check(records: Records) -> None:
         )
     if np.issubdtype(x.dtype, np.floating) and not np.isfinite(x).all():
         raise ValueError(f"{name}: x has NaN or infinite values. Remove or impute those records first.")
+    for what, values in (("shift", records.shift), ("scale", records.scale)):
+        if len(values) not in (1, x.shape[1]):
+            raise ValueError(f"{name}: {what} must have 1 or {x.shape[1]} numbers, found {len(values)}.")
+    if 0 in records.scale:
+        raise ValueError(f"{name}: scale must not be 0. Leave out features that never vary, or scale them by 1.")
