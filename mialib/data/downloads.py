@@ -9,7 +9,7 @@
 Traceback (most recent call last):
 ValueError: hello (5 bytes) is not the file that was expected: its sha256 is 2cf24dba5fb0…, not 000000000000….
 
-Nothing is ever unpacked onto the disk: `members` reads the files of an archive where they lie.
+Nothing is ever unpacked onto the disk: `read_archive` reads the files of an archive where they lie.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 import numpy as np
 
+T = TypeVar("T")
 PATIENCE = 30  # seconds without an answer before an address counts as dead
 
 
@@ -90,22 +91,20 @@ def atomically(path: Path) -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
 
 
-def members(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[str, BinaryIO]]:
-    """Open each wanted file inside a .tgz for reading; all entries must be plain and stay inside the archive."""
-    seen = []
+def read_archive(path: Path, readers: dict[str, Callable[[BinaryIO], T]]) -> dict[str, T]:
+    """Read files of a .tgz, each by its reader; all entries must be plain and stay inside the archive."""
+    found, seen = {}, []
     try:
         with tarfile.open(path, "r|gz") as archive:
             for entry in archive:
-                name = _confined(entry, path.name)
-                seen.append(name)
-                if name in wanted and entry.isfile():
-                    yield name, archive.extractfile(entry)
+                seen.append(_confined(entry, path.name))
+                if seen[-1] in readers and entry.isfile():
+                    found[seen[-1]] = readers[seen[-1]](archive.extractfile(entry))
     except (tarfile.ReadError, EOFError, zlib.error) as error:
         raise ValueError(f"{path.name} is not a whole .tgz archive: {error}. Delete it and load again.") from error
-    if missing := set(wanted) - set(seen):
-        raise ValueError(
-            f"{path.name} should hold {', '.join(sorted(missing))}, but holds {', '.join(seen) or 'nothing'}."
-        )
+    if missing := sorted(readers.keys() - found.keys()):
+        raise ValueError(f"{path.name} should hold {', '.join(missing)}, but holds {', '.join(seen) or 'nothing'}.")
+    return found
 
 
 def cached(path: Path, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
@@ -127,7 +126,7 @@ def _download(address: str, place: Path, remote: Remote) -> None:
     import pooch
     from tqdm.auto import tqdm
 
-    with tqdm(desc=remote.file, unit="B", unit_scale=True, delay=2, leave=False) as bar:
+    with tqdm(desc=remote.file, total=1, unit="B", unit_scale=True, delay=2, leave=False) as bar:
         pooch.HTTPDownloader(progressbar=bar, timeout=PATIENCE)(address, str(place), None)
     verify(place, remote.checksum)
 

@@ -126,12 +126,15 @@ def _ends(name: str, arrays: dict[str, np.ndarray]) -> tuple[str, ...]:
 
 def _plain(name: str, x: np.ndarray) -> np.ndarray:
     """uint8 where nothing is lost by it, else float32."""
+    if 0 in x.shape[1:]:
+        raise ValueError(f"{name}: a record must hold at least one number, found x of shape {x.shape}.")
     if x.dtype == np.uint8 or x.dtype == np.float32:
         return x
     if x.dtype == bool or (np.issubdtype(x.dtype, np.integer) and x.size and x.min() >= 0 and x.max() <= 255):
         return x.astype(np.uint8)
     if np.issubdtype(x.dtype, np.integer) or np.issubdtype(x.dtype, np.floating):
-        return x.astype(np.float32)
+        with np.errstate(over="ignore"):  # What does not fit becomes infinite, and `Records` refuses it.
+            return x.astype(np.float32)
     raise ValueError(f"{name}: x must hold numbers, found {x.dtype}. Encode it as integers or floats first.")
 
 

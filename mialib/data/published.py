@@ -20,14 +20,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from pathlib import Path
 
 import numpy as np
 
 from mialib import paths
 from mialib.data import own
-from mialib.data.downloads import Remote, cached, fetch, members
+from mialib.data.downloads import Remote, cached, fetch, read_archive
 from mialib.data.records import Records
 from mialib.data.tables import binary_table
 
@@ -108,19 +108,23 @@ def svhn() -> Records:
 @_remembered
 def purchase100() -> Records:
     """Baskets of 600 items; the 100 classes are clusters."""
-    return _table("purchase100", "dataset_purchase", features=600, classes=100)
+    return _table("purchase100", {"dataset_purchase": partial(binary_table, features=600)}, classes=100)
 
 
 @_remembered
 def location30() -> Records:
     """Visits to 446 places and kinds of place in Bangkok; the 30 classes are clusters."""
-    return _table("location30", "bangkok", features=446, classes=30)
+    return _table("location30", {"bangkok": partial(binary_table, features=446)}, classes=30)
 
 
 @_remembered
 def texas100() -> Records:
     """Hospital stays in Texas, 6,169 binary features; the classes are the 100 commonest procedures."""
-    return _table("texas100", "texas/100/feats", features=6169, classes=100, labels="texas/100/labels")
+    readers = {
+        "texas/100/feats": partial(binary_table, features=6169, label=False),
+        "texas/100/labels": partial(binary_table, features=0),
+    }
+    return _table("texas100", readers, classes=100)
 
 
 def imagenet(*, size: int | None = None, seed: int = 0) -> Records:
@@ -219,14 +223,14 @@ def _svhn_arrays(root: Path, download: bool) -> Arrays:
 # Tables of zeros and ones, from privacytrustlab/datasets
 
 
-def _table(name: str, rows: str, *, features: int, classes: int, labels: str = "") -> Records:
-    """`rows` and `labels` are files of the archive; without a file of labels, they come first in each row."""
+def _table(name: str, readers: dict[str, Callable], classes: int) -> Records:
+    """`readers` parse files of the archive; the first has the features and the last the labels, counted from 1."""
 
     def make() -> Arrays:
-        found = {}
-        for file, stream in members(fetch(REMOTES[name], downloads()), (rows, labels) if labels else (rows,)):
-            of_labels = file == labels
-            found[file] = binary_table(stream, features=0 if of_labels else features, label=of_labels or not labels)
-        return {"x": found[rows][0], "y": found[labels or rows][1] - 1}  # The files count classes from 1.
+        found = read_archive(fetch(REMOTES[name], downloads()), readers)
+        files = list(readers)
+        arrays = {"x": found[files[0]][0], "y": found[files[-1]][1] - 1}
+        Records(name, **arrays, classes=classes)  # Refuses what does not fit, before it is kept.
+        return arrays
 
     return Records(name, **cached(downloads() / f"{name}.npz", make), classes=classes)
