@@ -60,10 +60,11 @@ class Explorer:
             raise
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
+        # Written out, because ipywidgets 7, which Colab has, cannot be asked for its bundle.
         box = ipywidgets.VBox([*self.controls.values(), self.screen])
-        bundle = box._repr_mimebundle_()
-        bundle["text/plain"] = "A slider: run the notebook to move it. The figure below shows some of its positions."
-        return bundle
+        view = {"version_major": 2, "version_minor": 0, "model_id": box.model_id}
+        text = "A slider: run the notebook to move it. The figure below shows some of its positions."
+        return {"application/vnd.jupyter.widget-view+json": view, "text/plain": text}
 
 
 def explore(view: Callable[..., Picture], **controls: ipywidgets.Widget) -> Explorer:
