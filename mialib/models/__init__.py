@@ -1,0 +1,69 @@
+"""Networks: `features` turns records into vectors, `classify` turns vectors into logits.
+
+>>> network = build("resnet20", shape=(3, 32, 32), classes=10)
+>>> sum(p.numel() for p in network.parameters())
+272474
+
+| name        | features | parameters (10 classes) | where the papers use it                                |
+|-------------|----------|-------------------------|--------------------------------------------------------|
+| mlp         | 128      | by the records' length  | PAST on Purchase100 and Texas100                       |
+| resnet20    | 64       | 272,474                 | sparsity on CIFAR-10                                   |
+| resnet18    | 512      | 11,173,962              | CRL; with stem="imagenet" (11,181,642) PAST            |
+| vgg11       | 512      | 9,756,426               | CRL                                                    |
+| densenet121 | 1,024    | 6,964,106               | PAST                                                   |
+| densenet3   | 405      | 1,020,550               | CRL, whose code calls it DenseNet121                   |
+| googlenet   | 1,024    | 6,302,602               | CRL                                                    |
+
+`norm="group"` takes GroupNorm for BatchNorm, which mixes the records of a batch. No layer works in place. So
+DP-SGD's per-record gradients need no other network: only this option.
+"""
+
+import inspect
+
+import torch
+
+from mialib.errors import nearest
+from mialib.models.networks import densenet3, densenet121, googlenet, mlp, resnet18, resnet20, vgg11
+from mialib.models.parts import Network, at_least
+
+MODELS = {
+    "mlp": mlp,
+    "resnet20": resnet20,
+    "resnet18": resnet18,
+    "vgg11": vgg11,
+    "densenet121": densenet121,
+    "densenet3": densenet3,
+    "googlenet": googlenet,
+}
+
+
+def build(name: str, *, shape: tuple[int, ...], classes: int, seed: int = 0, **options) -> Network:
+    """Build a network whose weights are drawn from `seed` and from no global state.
+
+    The initialisation is PyTorch's default, or the one of the code that a network follows where that differs.
+    `options` are the keyword arguments of the network's own function.
+    """
+    if name not in MODELS:
+        raise ValueError(nearest("model", name, MODELS))
+    _check_options(name, options)
+    if name != "mlp" and len(shape) != 3:
+        raise ValueError(f"{name} needs images (channels, height, width), found records of shape {shape}. Use 'mlp'.")
+    at_least(1, classes=classes, **{f"shape[{i}]": size for i, size in enumerate(shape)})
+    with torch.random.fork_rng(devices=[]):
+        # torch.manual_seed would also seed every GPU, and fork_rng gives only the CPU's state back.
+        torch.default_generator.manual_seed(int(seed))
+        return MODELS[name](shape, classes, **options)
+
+
+def _check_options(name: str, options: dict) -> None:
+    """Refuse what the network's function does not know, and say what it knows."""
+    parameters = inspect.signature(MODELS[name]).parameters.values()
+    known = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    for option in options:
+        if option == "pretrained" and option not in known:
+            raise ValueError(
+                f"{name} has no pretrained weights: only resnet18 (stem='imagenet') and densenet121 do. "
+                f"Known options of {name}: {', '.join(known)}."
+            )
+        if option not in known:
+            raise ValueError(nearest(f"{name} option", option, known))

@@ -1,0 +1,175 @@
+"""The networks, each a function of the records' shape and the classes. Build them with `models.build`."""
+
+import math
+from functools import partial
+from itertools import pairwise
+
+from torch import nn
+
+from mialib.errors import nearest
+from mialib.models.parts import Network, at_least, convolution, he_normal, pool, residual_blocks
+
+# torchvision is imported where it is used: that takes as long as importing torch.
+
+Shape = tuple[int, ...]
+
+
+def mlp(shape: Shape, classes: int, *, widths: tuple[int, ...] = (1024, 512, 256, 128)) -> Network:
+    """The Tanh perceptron of PAST for Purchase100 and Texas100."""
+    at_least(1, **{f"widths[{i}]": width for i, width in enumerate(widths)})
+    sizes = [math.prod(shape), *widths]
+    layers = [nn.Flatten()]
+    for before, after in pairwise(sizes):
+        layers += [nn.Linear(before, after), nn.Tanh()]
+    return Network(nn.Sequential(*layers), nn.Linear(sizes[-1], classes))
+
+
+def resnet20(shape: Shape, classes: int, *, width: int = 16, norm: str = "batch") -> Network:
+    """The ResNet-20 with projection shortcuts: 272,474 parameters at width 16 on colour images."""
+    at_least(1, width=width)
+    stem = convolution(shape[0], width, norm=norm, kernel_size=3, padding=1)
+    features = nn.Sequential(*stem, *residual_blocks((width, 2 * width, 4 * width), 3, norm), *pool())
+    return Network(features, nn.Linear(4 * width, classes))
+
+
+def resnet18(
+    shape: Shape, classes: int, *, stem: str = "cifar", norm: str = "batch", pretrained: bool = False
+) -> Network:
+    """The ResNet-18, with a stem for small images (3×3) or torchvision's (7×7, stride 2, then a max pool).
+
+    PAST feeds 32×32 images to the ImageNet stem, which leaves its blocks 8×8, 4×4, 2×2 and 1×1. About
+    `pretrained`, which needs the ImageNet stem and BatchNorm, see `densenet121`.
+    """
+    if stem not in ("cifar", "imagenet"):
+        raise ValueError(nearest("stem", stem, ("cifar", "imagenet")))
+    if pretrained and (stem, norm) != ("imagenet", "batch"):
+        raise ValueError(
+            f"resnet18 has pretrained weights for stem='imagenet' with norm='batch' only, found stem={stem!r} with "
+            f"norm={norm!r}. Change them, or train from scratch with pretrained=False."
+        )
+    if stem == "cifar":
+        first = convolution(shape[0], 64, norm=norm, kernel_size=3, padding=1)
+    else:
+        first = convolution(shape[0], 64, norm=norm, kernel_size=7, stride=2, padding=3)
+        first.append(nn.MaxPool2d(3, stride=2, padding=1))
+    features = nn.Sequential(*first, *residual_blocks((64, 128, 256, 512), 2, norm), *pool())
+    if stem == "imagenet":
+        he_normal(features)
+    network = Network(features, nn.Linear(512, classes))
+    if pretrained:
+        _colour_only("a pretrained resnet18", shape)
+        _copy_resnet18(features)
+    return network
+
+
+def vgg11(shape: Shape, classes: int, *, norm: str = "batch", dropout: float = 0.5) -> Network:
+    """The VGG11-BN of CRL: its features are the second hidden layer before ReLU, with dropout before both."""
+    _large_enough("vgg11", shape, 32)
+    layers, before = [], shape[0]
+    for after in (64, "pool", 128, "pool", 256, 256, "pool", 512, 512, "pool", 512, 512, "pool"):
+        if after == "pool":
+            layers.append(nn.MaxPool2d(2))
+        else:
+            layers += convolution(before, after, norm=norm, kernel_size=3, padding=1, bias=True)
+            before = after
+    hidden = [nn.Dropout(dropout), nn.Linear(512, 512), nn.ReLU(), nn.Dropout(dropout), nn.Linear(512, 512)]
+    features = he_normal(nn.Sequential(*layers, *pool(), *hidden))
+    return Network(features, nn.Sequential(nn.ReLU(), nn.Linear(512, classes)))
+
+
+def densenet121(shape: Shape, classes: int, *, pretrained: bool = False) -> Network:
+    """torchvision's DenseNet-121 with a new classifier.
+
+    `pretrained` starts from ImageNet, as PAST's code does (its text does not say so). **It contaminates
+    membership**: a record that was in ImageNet has been trained on, whatever the split says, and the attack
+    is then measured against wrong labels. The weights also expect ImageNet's normalisation of the colours.
+    """
+    from torchvision.models import densenet121 as torchvision_densenet121
+
+    _colour_only("densenet121", shape)
+    _large_enough("densenet121", shape, 29)
+    theirs = torchvision_densenet121(weights="IMAGENET1K_V1" if pretrained else None)
+    return Network(_dense_features(theirs.features), nn.Linear(1024, classes))
+
+
+def densenet3(shape: Shape, classes: int, *, growth: int = 12, layers: int = 19) -> Network:
+    """The DenseNet-BC of CRL: three dense blocks, which halve the channels and the image between them."""
+    from torchvision.models import DenseNet
+
+    at_least(1, growth=growth, layers=layers)
+    _large_enough("densenet3", shape, 4)
+    theirs = DenseNet(growth, (layers,) * 3, num_init_features=2 * growth)
+    stem = nn.Conv2d(shape[0], 2 * growth, 3, padding=1, bias=False)
+    # torchvision begins with a 7×7 convolution, norm, ReLU and pool; small images enter the first block whole.
+    features = he_normal(_dense_features(nn.Sequential(stem, *list(theirs.features)[4:])))
+    return Network(features, nn.Linear(theirs.classifier.in_features, classes))
+
+
+# Channels of each Inception block (Szegedy et al. 2015, Table 1): 1×1; 3×3 after its reduction; 5×5 after its
+# reduction; 1×1 after the pool.
+INCEPTIONS = (
+    (64, 96, 128, 16, 32, 32),
+    (128, 128, 192, 32, 96, 64),
+    (192, 96, 208, 16, 48, 64),
+    (160, 112, 224, 24, 64, 64),
+    (128, 128, 256, 24, 64, 64),
+    (112, 144, 288, 32, 64, 64),
+    (256, 160, 320, 32, 128, 128),
+    (256, 160, 320, 32, 128, 128),
+    (384, 192, 384, 48, 128, 128),
+)
+
+
+def googlenet(shape: Shape, classes: int, *, norm: str = "batch", dropout: float = 0.4) -> Network:
+    """The GoogLeNet of CRL: a 3×3 stem for small images, two 3×3 for a 5×5, no auxiliary heads.
+
+    CRL's code gives one BatchNorm of each block its width as ε, a slip that is not copied, and biases before
+    the norms, which BatchNorm cancels.
+    """
+    from torchvision.models.googlenet import Inception
+
+    unit = partial(convolution, norm=norm)
+    small = partial(unit, kernel_size=3, padding=1)
+    layers, before = [small(shape[0], 64), small(64, 64), small(64, 192)], 192
+    for number, sizes in enumerate(INCEPTIONS):
+        if number in (0, 2, 7):
+            layers.append(nn.MaxPool2d(3, stride=2, padding=1))
+        one, _, three, _, five, pooled = sizes
+        inception = Inception(before, *sizes, conv_block=unit)
+        inception.branch3.append(small(five, five))  # torchvision has a single 3×3 where the paper has a 5×5.
+        layers.append(inception)
+        before = one + three + five + pooled
+    return Network(nn.Sequential(*layers, *pool()), nn.Sequential(nn.Dropout(dropout), nn.Linear(before, classes)))
+
+
+def _dense_features(layers: nn.Sequential) -> nn.Sequential:
+    """torchvision's dense layers, none in place, and the ReLU and pool that it keeps in its `forward`."""
+    for module in layers.modules():
+        if isinstance(module, nn.ReLU):
+            module.inplace = False
+    return nn.Sequential(*layers, nn.ReLU(), *pool())
+
+
+def _copy_resnet18(features: nn.Module) -> None:
+    """Fill with torchvision's ImageNet weights: the same layers in the same order, under other names."""
+    from torchvision.models import resnet18 as torchvision_resnet18
+
+    theirs = torchvision_resnet18(weights="IMAGENET1K_V1").state_dict()
+    values = [value for name, value in theirs.items() if not name.startswith("fc.")]
+    features.load_state_dict(dict(zip(features.state_dict(), values, strict=True)))
+
+
+def _large_enough(name: str, shape: Shape, pixels: int) -> None:
+    if min(shape[1:]) < pixels:
+        raise ValueError(
+            f"{name} needs images of at least {pixels}×{pixels}, found {shape[1]}×{shape[2]}: its pools would leave "
+            "nothing. Enlarge the images, or use 'resnet20'."
+        )
+
+
+def _colour_only(name: str, shape: Shape) -> None:
+    if shape[0] != 3:
+        raise ValueError(
+            f"{name} takes colour images (3 channels), found {shape[0]}. "
+            "Repeat the channel, or train 'resnet18' from scratch."
+        )
