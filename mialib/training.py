@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import inf, isfinite
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +24,7 @@ from tqdm.auto import tqdm
 from mialib.augment import crop_and_flip
 from mialib.data.records import Records
 from mialib.defenses.plain import Plain
+from mialib.errors import between
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Recipe:
             raise ValueError(f"epochs and batch_size must be at least 1, found {self.epochs} and {self.batch_size}.")
         if self.schedule not in ("cosine", "steps", "constant"):
             raise ValueError(f"schedule must be 'cosine', 'steps' or 'constant', found {self.schedule!r}.")
+        between(0, inf, lr=self.lr, weight_decay=self.weight_decay)
+        between(0, 1, momentum=self.momentum, milestones=self.milestones)
 
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         return torch.optim.SGD(model.parameters(), self.lr, self.momentum, weight_decay=self.weight_decay, foreach=True)
@@ -63,13 +67,15 @@ class Training:
     recipe: Recipe
     members: tuple[Tensor, Tensor]
     reference: tuple[Tensor, Tensor] | None  # the inference part, for defenses that tune on non-members
-    generator: torch.Generator
+    generator: torch.Generator  # for a defense's own draws, which never change the members' order
     epoch: int = 0
 
-    def batches(self, records: tuple[Tensor, Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
+    def batches(
+        self, records: tuple[Tensor, Tensor], *, generator: torch.Generator | None = None
+    ) -> Iterator[tuple[Tensor, Tensor]]:
         """One shuffled pass over tensors on the device."""
         x, y = records
-        order = torch.randperm(len(y), generator=self.generator).to(y.device)
+        order = torch.randperm(len(y), generator=generator or self.generator).to(y.device)
         for chosen in order.split(self.recipe.batch_size):
             yield x[chosen], y[chosen]
 
@@ -109,7 +115,7 @@ def fit(
     """
     where = pick_device(device)
     model.to(where, memory_format=torch.channels_last if members.x.ndim == 4 else torch.preserve_format)
-    generator = torch.Generator().manual_seed(seed)
+    order, generator = torch.Generator().manual_seed(seed), torch.Generator().manual_seed(seed + 1)
     optimizer = recipe.optimizer(model)
     reference = to_device(reference, where) if reference is not None else None
     training = Training(model, optimizer, recipe, to_device(members, where), reference, generator)
@@ -119,22 +125,21 @@ def fit(
         defense.prepare(training)
         schedule = recipe.scheduler(training.optimizer)
         for training.epoch in tqdm(range(1, recipe.epochs + 1), "training", delay=2, leave=False, unit="epoch"):
-            history.append(_epoch(training, defense))
+            history.append(_epoch(training, defense, order))
             schedule.step()
             if on_epoch is not None:
                 history[-1] |= on_epoch(training.model, training.epoch) or {}
     return history
 
 
-def _epoch(training: Training, defense: Plain) -> dict:
+def _epoch(training: Training, defense: Plain, order: torch.Generator) -> dict:
     """One pass over the members. Nothing waits for the device before the end of the epoch."""
-    model, optimizer = training.model, training.optimizer
-    total = torch.zeros((), device=training.members[1].device)
-    model.train()
     defense.start_epoch(training)
-    for x, y in training.batches(training.members):
+    training.model.train()  # A defense may have looked at the model in eval mode.
+    optimizer, total = training.optimizer, torch.zeros((), device=training.members[1].device)
+    for x, y in training.batches(training.members, generator=order):
         if training.recipe.augment:
-            x = crop_and_flip(x, generator=training.generator)
+            x = crop_and_flip(x, generator=order)
         optimizer.zero_grad()
         loss = defense.loss(training, x, y)
         loss.backward()
@@ -142,9 +147,9 @@ def _epoch(training: Training, defense: Plain) -> dict:
         optimizer.step()
         total += loss.detach() * len(y)
     mean = total.item() / len(training.members[1])
-    if mean != mean:
+    if not isfinite(mean):
         raise FloatingPointError(
-            f"The loss became NaN in epoch {training.epoch}. Lower the learning rate ({training.recipe.lr}) "
-            "or the defense's strength."
+            f"The loss became NaN or infinite in epoch {training.epoch}. "
+            f"Lower the learning rate ({training.recipe.lr}) or the defense's strength."
         )
     return {"epoch": training.epoch, "loss": mean}

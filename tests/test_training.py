@@ -1,0 +1,336 @@
+"""One loop and four hooks: the same bits by the same seed, and room for every kind of defense."""
+
+import math
+from dataclasses import dataclass, replace
+from itertools import cycle
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose
+from torch import nn
+from torch.nn import functional as F
+
+from mialib import models
+from mialib.defenses import Plain
+from mialib.signals import Signals, predict
+from mialib.training import Recipe, fit, pick_device, to_device
+
+TINY = Recipe(epochs=2, batch_size=16, lr=0.05)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    """The same bits need the same number of threads; with one, small networks are quickest too."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def members(digits):
+    return digits.take(np.arange(60))
+
+
+@pytest.fixture(scope="module")
+def others(digits):
+    return digits.take(np.arange(60, 120))
+
+
+def network(seed=0, dropout=0.0):
+    built = models.build("mlp", shape=(1, 8, 8), classes=10, seed=seed, widths=(16,))
+    built.features.append(nn.Dropout(dropout))
+    return built
+
+
+def trained(members, recipe=TINY, *, model=None, **options):
+    """The weights after `fit`, as one vector."""
+    model = model or network()
+    fit(model, members, recipe, device="cpu", **options)
+    return nn.utils.parameters_to_vector(model.parameters()).detach()
+
+
+# ---------------------------------------------------------------- four defenses in a scratch file
+
+
+@dataclass(frozen=True)
+class LabelSmoothing(Plain):
+    strength: float
+
+    def loss(self, training, x, y):
+        return F.cross_entropy(training.model(x), y, label_smoothing=self.strength)
+
+
+@dataclass(frozen=True)
+class L1(Plain):
+    strength: float
+
+    def after_backward(self, training):
+        for weight in training.model.parameters():
+            weight.grad.add_(weight.sign(), alpha=self.strength)
+
+
+@dataclass(frozen=True)
+class PastLike(Plain):
+    """An ℓ1 weighted by how far the gradients on a batch of members and one of reference records differ."""
+
+    strength: float
+    alpha: float = 2.5
+
+    def start_epoch(self, training):
+        training.reference_batches = cycle(training.batches(training.reference))
+
+    def after_backward(self, training):
+        x, y = next(training.reference_batches)
+        weights = list(training.model.parameters())
+        reference = torch.autograd.grad(F.cross_entropy(training.model(x), y), weights)
+        for weight, gradient in zip(weights, reference, strict=True):
+            gamma = adaptive_weight(weight.grad, gradient)
+            weight.grad.add_(gamma**self.alpha * weight.sign(), alpha=self.strength)
+
+
+def adaptive_weight(member_gradient, reference_gradient):
+    """γ: the gradients' absolute difference over its mean."""
+    gap = (member_gradient - reference_gradient).abs()
+    return gap / gap.mean()
+
+
+@dataclass(frozen=True)
+class LearnedOffset(Plain):
+    """Trains something of its own beside the model, as CRL does its centers."""
+
+    strength: float
+
+    def prepare(self, training):
+        training.offset = nn.Parameter(torch.zeros(10))
+        training.optimizer.add_param_group({"params": [training.offset]})
+
+    def loss(self, training, x, y):
+        return F.cross_entropy(training.model(x) + self.strength * training.offset, y)
+
+
+SCRATCH = [LabelSmoothing, L1, PastLike, LearnedOffset]
+
+
+@pytest.mark.parametrize("defense", SCRATCH)
+def test_strength_zero_is_plain_bit_for_bit(members, others, defense):
+    assert torch.equal(trained(members, defense=defense(0.0), reference=others), trained(members))
+
+
+@pytest.mark.parametrize("defense", SCRATCH)
+def test_a_strong_defense_changes_the_weights(members, others, defense):
+    assert not torch.equal(trained(members, defense=defense(0.3), reference=others), trained(members))
+
+
+def test_one_defense_object_serves_many_runs(members, others):
+    defense = PastLike(0.1)
+    first, second = (trained(members, defense=defense, reference=others) for _ in range(2))
+    assert torch.equal(first, second)
+    assert vars(defense) == {"strength": 0.1, "alpha": 2.5}
+
+
+def test_a_penalty_after_backward_enters_the_step(members):
+    recipe = Recipe(epochs=1, batch_size=len(members), lr=0.1, momentum=0.0, weight_decay=0.0)
+    start = nn.utils.parameters_to_vector(network().parameters())
+    difference = trained(members, recipe, defense=L1(0.01)) - trained(members, recipe)
+    assert_allclose(difference, -0.1 * 0.01 * start.sign().detach(), atol=1e-7)
+
+
+def test_past_weights_equal_the_hand_computed_ones():
+    gamma = adaptive_weight(torch.tensor([[0.3, -0.1], [0, 0.2]]), torch.tensor([[0.1, 0.1], [-0.4, 0.2]]))
+    assert_allclose(gamma, [[1, 1], [2, 0]], atol=1e-6)
+    assert_allclose(gamma**2.5, [[1, 1], [5.656854, 0]], atol=1e-5)
+
+
+def test_the_hooks_come_in_order(members):
+    calls = []
+
+    class Spy(Plain):
+        def prepare(self, training):
+            calls.append(("prepare", training.epoch))
+
+        def start_epoch(self, training):
+            calls.append(("start_epoch", training.epoch))
+
+        def loss(self, training, x, y):
+            calls.append(("loss", len(y)))
+            return super().loss(training, x, y)
+
+        def after_backward(self, training):
+            assert all(weight.grad is not None for weight in training.model.parameters())
+            calls.append(("after_backward", training.epoch))
+
+    fit(network(), members, Recipe(epochs=2, batch_size=40), defense=Spy(), device="cpu")
+    epoch = [("loss", 40), ("after_backward", None), ("loss", 20), ("after_backward", None)]
+    expected = [("prepare", 0)]
+    for number in (1, 2):
+        expected += [("start_epoch", number), *((name, value or number) for name, value in epoch)]
+    assert calls == expected
+
+
+def test_a_defense_may_leave_the_model_in_eval_mode(members):
+    class Looks(Plain):
+        def start_epoch(self, training):
+            training.model.eval()
+
+    with_dropout = [trained(members, model=network(dropout=0.5), defense=defense) for defense in (Plain(), Looks())]
+    assert torch.equal(*with_dropout)
+
+
+def test_a_defense_that_draws_does_not_change_the_members_order(members):
+    class Draws(Plain):
+        def start_epoch(self, training):
+            torch.rand(3, generator=training.generator)
+
+    recipe = replace(TINY, augment=True)
+    assert torch.equal(trained(members, recipe, defense=Draws()), trained(members, recipe))
+
+
+# ---------------------------------------------------------------- seeds
+
+
+def test_the_same_seed_gives_the_same_weights_bit_for_bit(members):
+    first = trained(members, model=network(dropout=0.5), seed=3)
+    torch.rand(5)  # Something else draws in between.
+    assert torch.equal(trained(members, model=network(dropout=0.5), seed=3), first)
+
+
+def test_another_seed_gives_other_weights(members):
+    assert not torch.equal(trained(members, seed=1), trained(members, seed=2))
+
+
+def test_fit_leaves_the_global_generator_alone(members):
+    before = torch.random.get_rng_state()
+    trained(members, model=network(dropout=0.5))
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_looking_at_the_model_does_not_change_it(members, others):
+    def look(model, epoch):
+        return {"correct": float(Signals(predict(model, others), others.y).correct().mean())}
+
+    watched = trained(members, model=network(dropout=0.5), on_epoch=look)
+    assert torch.equal(watched, trained(members, model=network(dropout=0.5)))
+
+
+# ---------------------------------------------------------------- the loop against a loop by hand
+
+
+def test_full_batch_training_equals_sgd_by_hand(members):
+    recipe = Recipe(epochs=4, batch_size=len(members), lr=0.1, momentum=0.9, weight_decay=0.01)
+    model = network()
+    x, y = to_device(members, torch.device("cpu"))
+    velocity = [torch.zeros_like(weight) for weight in model.parameters()]
+    for epoch in range(4):
+        lr = 0.1 * (1 + math.cos(math.pi * epoch / 4)) / 2
+        gradients = torch.autograd.grad(F.cross_entropy(model(x), y), list(model.parameters()))
+        with torch.no_grad():
+            for weight, gradient, v in zip(model.parameters(), gradients, velocity, strict=True):
+                v.mul_(0.9).add_(gradient + 0.01 * weight)
+                weight.sub_(lr * v)
+    by_hand = nn.utils.parameters_to_vector(model.parameters()).detach()
+    assert_allclose(trained(members, recipe), by_hand, atol=1e-5)
+
+
+def test_an_epoch_visits_every_member_once_in_a_new_order(members):
+    seen = []
+
+    class Spy(Plain):
+        def loss(self, training, x, y):
+            seen.append(x.flatten(1))
+            return super().loss(training, x, y)
+
+    fit(network(), members, Recipe(epochs=2, batch_size=60), defense=Spy(), device="cpu")
+    first, second = (set(map(tuple, epoch.tolist())) for epoch in seen)
+    assert first == second == set(map(tuple, members.scaled().reshape(60, -1).tolist()))
+    assert not torch.equal(*seen)
+
+
+def test_the_history_holds_the_mean_loss_of_all_members(members):
+    model = network()
+    expected = Signals(predict(model, members), members.y).loss().mean()
+    history = fit(model, members, Recipe(epochs=2, batch_size=7, lr=0.0), device="cpu")
+    assert [epoch["epoch"] for epoch in history] == [1, 2]
+    assert_allclose([epoch["loss"] for epoch in history], expected, rtol=1e-5)
+
+
+def test_training_fits_the_members(members):
+    model = network()
+    history = fit(model, members, Recipe(epochs=30, batch_size=16, lr=0.1), device="cpu")
+    assert history[-1]["loss"] < 0.1 < history[0]["loss"]
+    assert Signals(predict(model, members), members.y).correct().mean() > 0.98
+
+
+def test_on_epoch_adds_to_the_history(members):
+    history = fit(network(), members, TINY, device="cpu", on_epoch=lambda model, epoch: {"square": epoch**2})
+    assert [epoch["square"] for epoch in history] == [1, 4]
+
+
+def test_augmentation_changes_what_is_learned(members):
+    assert not torch.equal(trained(members, replace(TINY, augment=True)), trained(members))
+
+
+# ---------------------------------------------------------------- learning rates
+
+
+@pytest.mark.parametrize(
+    ("recipe", "expected"),
+    [
+        (Recipe(epochs=4, lr=0.2, schedule="constant"), [0.2, 0.2, 0.2, 0.2]),
+        (Recipe(epochs=4, lr=0.2, schedule="steps"), [0.2, 0.2, 0.02, 0.002]),
+        (Recipe(epochs=4, lr=0.2, schedule="steps", milestones=(0.25, 0.75)), [0.2, 0.02, 0.02, 0.002]),
+        (Recipe(epochs=4, lr=0.2), [0.2, 0.1 * (1 + math.sqrt(0.5)), 0.1, 0.1 * (1 - math.sqrt(0.5))]),
+    ],
+)
+def test_the_schedule_sets_the_learning_rate_of_each_epoch(members, recipe, expected):
+    rates = []
+
+    class Spy(Plain):
+        def start_epoch(self, training):
+            rates.append(training.optimizer.param_groups[0]["lr"])
+
+    fit(network(), members, recipe, defense=Spy(), device="cpu")
+    assert_allclose(rates, expected)
+
+
+# ---------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_loss_that_is_no_number_stops_training(members, bad):
+    class Faulty(Plain):
+        def loss(self, training, x, y):
+            return super().loss(training, x, y) * (bad if training.epoch == 2 else 1)
+
+    recipe = replace(TINY, batch_size=len(members))  # One batch: the weights that it spoils are not used again.
+    with pytest.raises(FloatingPointError, match=r"epoch 2.*Lower the learning rate \(0.05\)"):
+        trained(members, recipe, defense=Faulty())
+
+
+def test_a_learning_rate_that_is_far_too_high_is_named(members):
+    with pytest.raises(FloatingPointError, match=r"learning rate \(1e\+30\)"):
+        trained(members, Recipe(epochs=5, lr=1e30))
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"epochs": 0}, "epochs"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"schedule": "cosin"}, "'cosin'"),
+        ({"lr": -0.1}, "lr"),
+        ({"momentum": 1.5}, "momentum"),
+        ({"weight_decay": -1}, "weight_decay"),
+        ({"milestones": (60, 90)}, "milestones"),
+    ],
+)
+def test_recipes_that_cannot_be_meant_are_refused(settings, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        Recipe(**settings)
+
+
+def test_the_device_is_a_parameter():
+    assert pick_device("cpu") == torch.device("cpu")
+    expected = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    assert pick_device("auto").type == expected
