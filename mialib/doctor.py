@@ -1,62 +1,119 @@
 """Is everything here? `python -m mialib.doctor` says versions, device, store, and how to mend what is missing.
 
-`require()` is the short form for a notebook's set-up cell: silent when all is well.
+`require()` is for a notebook's set-up cell: silent when all is well, and quick, because it reads versions only.
+
+>>> require()
 """
 
 from __future__ import annotations
 
+import importlib
+import os
 import platform
 import shutil
+import sys
 from importlib import metadata
+from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 from mialib import __version__, paths
 
-
-def problems() -> list[str]:
-    """One sentence for each package that is missing or too old."""
-    found = []
-    for text in metadata.requires("mialib") or []:
-        need = Requirement(text)
-        if need.marker is not None and not need.marker.evaluate({"extra": ""}):
-            continue
-        try:
-            version = metadata.version(need.name)
-        except metadata.PackageNotFoundError:
-            found.append(f'{need.name} is missing: pip install "{need.name}{need.specifier}"')
-            continue
-        if not need.specifier.contains(version, prereleases=True):
-            found.append(f'{need.name} {version} is not {need.specifier}: pip install "{need.name}{need.specifier}"')
-    return found
+SHOWN = ("torch", "torchvision", "numpy", "scikit-learn", "matplotlib", "ipywidgets", "jupyterlab")
+ROOM = 1.0  # GB: CIFAR-10 and the runs of the course fit
 
 
 def require() -> None:
-    """Raise, with the commands that help, if a package is missing or too old."""
-    if found := problems():
+    """Raise, with the commands that help, if a package is missing, too old, or not built for its partner."""
+    if found := missing_packages() or broken_pair():
         raise ImportError("mialib needs a little more here.\n" + "\n".join(found) + "\nThen restart the kernel.")
 
 
-def report() -> str:
-    """Versions, device, store, problems: what a bug report should carry."""
-    lines = [f"mialib {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"]
-    for name in ("torch", "torchvision", "numpy", "ipywidgets", "jupyterlab"):
-        try:
-            lines.append(f"{name} {metadata.version(name)}")
-        except metadata.PackageNotFoundError:
-            lines.append(f"{name}: not installed")
-    found = problems()
+def missing_packages() -> list[str]:
+    """One sentence for each package that is missing or too old."""
+    try:
+        lines = metadata.requires("mialib") or []
+    except metadata.PackageNotFoundError:
+        return [f"mialib itself is not installed: in the folder of its pyproject.toml, {_install('-e', '.')}"]
+    needs = [need for need in map(Requirement, lines) if need.marker is None or need.marker.evaluate({"extra": ""})]
+    found = []
+    for need in needs:
+        version = _version(need.name)
+        if version is None or not need.specifier.contains(version, prereleases=True):
+            state = "is missing" if version is None else f"{version} is not {need.specifier}"
+            found.append(f"{need.name} {state}: {_install(f'{need.name}{need.specifier}')}")
+    return found
+
+
+def broken_pair(*, certain: bool = False) -> list[str]:
+    """Are torch and torchvision built for each other? Comparing versions is quick; importing them is `certain`."""
+    torch, vision = _version("torch"), _version("torchvision")
+    if torch is None or vision is None:
+        return []
+    wanted = [need for need in map(Requirement, metadata.requires("torchvision") or []) if need.name == "torch"]
+    pinned = all(need.specifier.contains(torch, prereleases=True) for need in wanted)
+    labels = {Version(version).local for version in (torch, vision)}  # 2.9.0+cpu and 0.24.0 come from two places
+    if pinned and len(labels) == 1 and not certain:
+        return []
+    try:
+        importlib.import_module("torchvision")
+    except Exception as error:  # RuntimeError, ImportError or OSError, by the way in which they differ
+        quarrel = f"torch {torch} and torchvision {vision} do not work together ({type(error).__name__}: {error})."
+        return [f"{quarrel} Both must come from one place: {_install('--force-reinstall', 'torch', 'torchvision')}"]
+    return []
+
+
+def store_facts() -> tuple[str, list[str]]:
+    """Where runs and downloads are kept, and what hinders that."""
+    home = paths.home()
+    there = next(folder for folder in (home, *home.parents) if folder.exists())
+    free = shutil.disk_usage(there).free / 1e9
+    name = f"~/{home.relative_to(Path.home())}" if home.is_relative_to(Path.home()) else str(home)
+    found = []
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        found.append(f"The store {name} cannot be written: set MIALIB_HOME to a folder of your own.")
+    if free < ROOM:
+        found.append(f"Only {free:.1f} GB are free for the store {name}: set MIALIB_HOME to a folder with more space.")
+    return f"store: {name}, {sum(1 for _ in home.glob('runs/[!.]*'))} runs, {free:.0f} GB free", found
+
+
+def examine() -> tuple[list[str], list[str]]:
+    """What is here, and what is wrong."""
+    facts = [f"mialib {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"]
+    facts += [f"{name} {_version(name) or 'is not installed'}" for name in SHOWN]
+    found = missing_packages() or broken_pair(certain=True)
     if not found:
         from mialib.training import pick_device
 
-        lines.append(f"device: {pick_device().type}")
-    home = paths.home()
-    existing = next(folder for folder in (home, *home.parents) if folder.exists())
-    free = shutil.disk_usage(existing).free / 1e9
-    lines.append(f"store: {sum(1 for _ in home.glob('runs/[!.]*'))} runs, {free:.0f} GB free")
-    return "\n".join([*lines, *(found or ["All is well."])])
+        device = pick_device().type
+        hint = " (for a GPU: Runtime, Change runtime type)" if "COLAB_RELEASE_TAG" in os.environ else ""
+        facts.append(f"device: {device}{hint if device == 'cpu' else ''}")
+    store, hindrances = store_facts()
+    if not (_version("jupyterlab") or _version("notebook")):
+        facts.append(f"to open the lessons: {_install('jupyterlab')}")
+    return [*facts, store], found + hindrances
+
+
+def main() -> int:
+    """Print the report; 0 if all is well."""
+    facts, found = examine()
+    print("\n".join([*facts, *(found or ["All is well."])]))
+    return 1 if found else 0
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _install(*what: str) -> str:
+    """The command, as a cell has it in a notebook and as a terminal has it elsewhere."""
+    pip = "%pip" if "IPython" in sys.modules else "python -m pip"
+    return f"{pip} install " + " ".join(f'"{one}"' if ">" in one else one for one in what)
 
 
 if __name__ == "__main__":
-    print(report())
-    raise SystemExit(1 if problems() else 0)
+    raise SystemExit(main())
