@@ -228,7 +228,7 @@ def describe(configuration: Configuration) -> dict:
 def parse(described: dict) -> Configuration:
     """The configuration that `describe` wrote down."""
     settings = dict(described["defense"])
-    recipe = {**described["recipe"], "milestones": tuple(described["recipe"]["milestones"])}
+    recipe = {name: tuple(v) if isinstance(v, list) else v for name, v in described["recipe"].items()}
     defense = DEFENSES[settings.pop("name")](**settings)
     return Configuration(**{**described, "recipe": Recipe(**recipe), "defense": defense})
 

@@ -36,8 +36,9 @@ class Recipe:
     lr: float = 0.1
     momentum: float = 0.9
     weight_decay: float = 5e-4
-    schedule: str = "cosine"  # or "steps": lr / 10 at each milestone; or "constant"
-    milestones: tuple[float, ...] = (0.5, 0.75)  # shares of the epochs, for "steps"
+    schedule: str = "cosine"  # or "constant", or "steps": from each milestone on, lr × its factor
+    milestones: tuple[float, ...] = (0.5, 0.75)  # shares of the epochs
+    factors: tuple[float, ...] = (0.1, 0.01)
     augment: bool = False  # random crops (padding 4) and flips, each record by its own draw
 
     def __post_init__(self):
@@ -54,8 +55,12 @@ class Recipe:
     def scheduler(self, optimizer: torch.optim.Optimizer) -> torch.optim.lr_scheduler.LRScheduler:
         if self.schedule == "cosine":
             return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.epochs)
-        steps = [round(m * self.epochs) for m in self.milestones] if self.schedule == "steps" else []
-        return torch.optim.lr_scheduler.MultiStepLR(optimizer, steps)
+        steps = list(zip(self.milestones, self.factors, strict=True)) if self.schedule == "steps" else []
+
+        def factor(epoch: int) -> float:
+            return [1.0, *(factor for share, factor in steps if epoch >= round(share * self.epochs))][-1]
+
+        return torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
 
 
 @dataclass

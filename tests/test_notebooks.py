@@ -1,21 +1,16 @@
 """The lessons: what is committed is what the sources say, every lesson runs, and every slider answers rightly."""
 
+import itertools
 import re
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
+import readme
+
+import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import itertools
-
-import readme  # noqa: E402
-
-import notebooks  # noqa: E402
-
 SERIES = notebooks.lessons()
 each_lesson = pytest.mark.parametrize("lesson", SERIES, ids=lambda lesson: lesson.name)
 

@@ -57,7 +57,7 @@
 from mialib import attacks, metrics, plots, profiles, runs
 from mialib.plots import show
 
-configuration = profiles.load(PROFILE).letters
+configuration = profiles.load(PROFILE).images
 part = configuration.side_records().train
 show(plots.images(part.x[:20], ["ABCDEFGHIJ"[y] for y in part.y[:20]]), name="00_letters")
 

@@ -24,7 +24,7 @@ import numpy as np
 from mialib import metrics, plots, profiles, runs, widgets
 from mialib.plots import show
 
-configuration = profiles.load(PROFILE).letters
+configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
 side = target.side
 print({name: len(part) for name, part in side.parts().items()})
