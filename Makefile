@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 PROFILE ?= quick
 
-.PHONY: run test lab notebooks bench clean
+.PHONY: run test lab notebooks badges bench soak clean
 .DEFAULT_GOAL := run
 
 run: $(READY)  ## execute every lesson and write build/
@@ -22,8 +22,14 @@ lab: $(READY)  ## JupyterLab on localhost, opened at lesson 00
 notebooks: $(READY)  ## rebuild the committed notebooks and the README's table (ONLY="00 01" for some)
 	$(BIN)/python tools/notebooks.py build --only $(ONLY)
 
+badges: $(READY)  ## point badges and set-up cells at REPO=owner/name
+	$(BIN)/python tools/badges.py "$(REPO)"
+
 bench: $(READY)  ## speed, as ratios measured in one run
 	$(BIN)/python tools/bench.py
+
+soak: $(READY)  ## kill the run store 200 times (make test does it 20 times)
+	MIALIB_KILLS=200 $(BIN)/python -m pytest tests/test_store.py -k kill
 
 clean:  ## remove the environment and what was built; trained runs under data/ stay
 	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -104,14 +104,18 @@ def repository() -> str:
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["repository"]
 
 
+def colab_address(address: str, name: str) -> str:
+    """Where Colab opens a lesson of the repository at `address`."""
+    return f"{address.replace('github.com', 'colab.research.google.com/github')}/blob/main/notebooks/{name}.ipynb"
+
+
 def assemble(lesson: Lesson, series: list[Lesson]) -> NotebookNode:
     """The lesson as a notebook that has not run yet."""
     address = repository()
-    on_colab = address.replace("github.com", "colab.research.google.com/github")
     header = HEADER.format(
         **lesson.front | {"goals": "<br>".join(f"• {goal}" for goal in lesson.front["goals"])},
         number=lesson.number,
-        colab=f"{on_colab}/blob/main/notebooks/{lesson.name}.ipynb",
+        colab=colab_address(address, lesson.name),
     )
     cells = [
         new_markdown_cell(header),
@@ -129,7 +133,7 @@ def assemble(lesson: Lesson, series: list[Lesson]) -> NotebookNode:
 
 def execute(notebook: NotebookNode, *, title: str, home: Path, profile: str = "quick", figures: Path | None = None):
     """Run the notebook in place and fill its braces; yields the kernel's client before it shuts down."""
-    _cell_tagged(notebook, "parameters").source = PARAMETERS.replace("quick", profile)
+    cell_tagged(notebook, "parameters").source = PARAMETERS.replace("quick", profile)
     environment = {**os.environ, "MIALIB_HOME": str(home), "TQDM_DISABLE": "1"}
     if figures:
         environment["MIALIB_FIGURES"] = str(figures)
@@ -175,7 +179,8 @@ def _evaluate(client: NotebookClient, expression: str) -> str:
     return "".join(output.text for output in probe.outputs).strip()
 
 
-def _cell_tagged(notebook: NotebookNode, tag: str) -> NotebookNode:
+def cell_tagged(notebook: NotebookNode, tag: str) -> NotebookNode:
+    """The notebook's one cell with this tag."""
     return next(cell for cell in notebook.cells if tag in cell.metadata.get("tags", []))
 
 

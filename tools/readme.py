@@ -1,4 +1,4 @@
-"""Keep the README's table of lessons true: it is written from the sources and the executed notebooks."""
+"""Keep the README true: its table of lessons is written from the executed notebooks, its badges from the address."""
 
 import re
 from pathlib import Path
@@ -8,6 +8,7 @@ import nbformat
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "data" / "figures" / "01_threshold.png"
 TABLE = re.compile(r"(<!-- lessons -->\n).*?(<!-- end of lessons -->)", re.S)
+BADGES = re.compile(r"(<!-- badges -->\n).*?(<!-- end of badges -->)", re.S)
 
 
 def table(series: list) -> str:
@@ -29,3 +30,13 @@ def update(series: list) -> None:
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
     readme.write_text(TABLE.sub(lambda m: m[1] + table(series) + m[2], text), encoding="utf-8")
+
+
+def with_badges(text: str, *, address: str, colab: str) -> str:
+    """The README's text with the badges of the repository at `address` and of lesson 00 on Colab."""
+    tests = f"{address}/actions/workflows/test.yml"
+    badges = (
+        f"[![The tests on GitHub]({tests}/badge.svg)]({tests})\n"
+        f"[![Open lesson 00 in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab})\n"
+    )
+    return BADGES.sub(lambda m: m[1] + badges + m[2], text)

@@ -1,0 +1,70 @@
+"""Point every badge and set-up cell at a repository: `make badges REPO=owner/name`.
+
+The address is kept in pyproject.toml alone; the README's badges, the notebooks' badges and their set-up cells are
+written again from it. Nothing is executed, so the notebooks' outputs stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+import readme
+
+import notebooks
+
+ROOT = Path(__file__).resolve().parents[1]
+REPO = re.compile(r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")  # as GitHub allows
+ADDRESS = re.compile(r'(?m)^repository = ".*"$')
+COLAB = re.compile(r"https://colab\.research\.google\.com/github/\S+?\.ipynb")
+
+
+def address_of(repo: str) -> str:
+    """The address of `owner/name`; anything else is refused."""
+    if not REPO.fullmatch(repo) or repo.endswith(".git"):
+        raise SystemExit(
+            f"REPO must be owner/name, as in the address of the repository on GitHub, but it is {repo!r}.\n"
+            "Example: make badges REPO=ada/mialib"
+        )
+    return f"https://github.com/{repo}"
+
+
+def with_address(pyproject: str, address: str) -> str:
+    """pyproject.toml with another address."""
+    if len(ADDRESS.findall(pyproject)) != 1:
+        raise SystemExit('pyproject.toml must have exactly one line `repository = "…"`, under [project.urls].')
+    return ADDRESS.sub(f'repository = "{address}"', pyproject)
+
+
+def with_badge(text: str, name: str, address: str) -> str:
+    """A notebook's file with another badge and set-up cell."""
+    notebook = nbformat.reads(text, as_version=4)
+    header = notebook.cells[0]
+    header.source = COLAB.sub(notebooks.colab_address(address, name), header.source)
+    notebooks.cell_tagged(notebook, "setup").source = notebooks.SETUP.format(address=address)
+    return nbformat.writes(notebook) + "\n"
+
+
+def renewed(path: Path, address: str) -> str:
+    """The text of one of the files that carry the address, with another address."""
+    text = path.read_text(encoding="utf-8")
+    if path.name == "pyproject.toml":
+        return with_address(text, address)
+    if path.name == "README.md":
+        return readme.with_badges(text, address=address, colab=notebooks.colab_address(address, "00_start_here"))
+    return with_badge(text, path.stem, address)
+
+
+def main(repo: str) -> None:
+    address = address_of(repo)
+    files = [ROOT / "pyproject.toml", ROOT / "README.md", *sorted((ROOT / "notebooks").glob("*.ipynb"))]
+    # Every new text is computed before the first file is written, so that an error changes nothing.
+    for path, text in {path: renewed(path, address) for path in files}.items():
+        path.write_text(text, encoding="utf-8", newline="\n")
+    print(f"pyproject.toml, README.md and {len(files) - 2} notebooks now point at {address}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) == 2 else "")
