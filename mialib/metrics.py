@@ -63,15 +63,11 @@ class Evaluation:
     tpr_at_0_1_percent: Estimate
 
     def _repr_markdown_(self) -> str:
-        rows = {
-            "AUC": self.auc,
-            "advantage at the shadow's threshold": self.advantage,
-            "best advantage (optimistic)": self.best_advantage,
-            "TPR at 1 % FPR": self.tpr_at_1_percent,
-            "TPR at 0.1 % FPR": self.tpr_at_0_1_percent,
-        }
-        head = f"| {self.members:,} members, {self.non_members:,} non-members | value [95 % interval] |\n|---|---|\n"
-        return head + "\n".join(f"| {name} | {estimate} |" for name, estimate in rows.items())
+        members, non_members, *estimates = vars(self).values()
+        names = ["AUC", "advantage at the shadow's threshold", "best advantage (optimistic)"]
+        rows = zip([*names, "TPR at 1 % FPR", "TPR at 0.1 % FPR"], estimates, strict=True)
+        head = f"| {members:,} members, {non_members:,} non-members | value [95 % interval] |\n|---|---|\n"
+        return head + "\n".join(f"| {name} | {estimate} |" for name, estimate in rows)
 
 
 def check(scores: ArrayLike, is_member: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -224,19 +220,10 @@ def evaluate(scores: ArrayLike, is_member: ArrayLike, *, draws: int = 1000, seed
     """Every number of one attack, with intervals."""
     scores, is_member = check(scores, is_member)
     intervals = bootstrap(scores, is_member, _headline_numbers, draws=draws, seed=seed)
-    area, at_zero, best = (
-        Estimate(float(value), float(low), float(high))
-        for value, low, high in zip(_headline_numbers(*roc(scores, is_member)), *intervals, strict=True)
-    )
-    return Evaluation(
-        members=int(is_member.sum()),
-        non_members=int((~is_member).sum()),
-        auc=area,
-        advantage=at_zero,
-        best_advantage=best,
-        tpr_at_1_percent=tpr_at_fpr(scores, is_member, 0.01),
-        tpr_at_0_1_percent=tpr_at_fpr(scores, is_member, 0.001),
-    )
+    values = _headline_numbers(*roc(scores, is_member))
+    headline = [Estimate(*map(float, row)) for row in zip(values, *intervals, strict=True)]
+    low_fpr = [tpr_at_fpr(scores, is_member, fpr) for fpr in (0.01, 0.001)]
+    return Evaluation(int(is_member.sum()), int((~is_member).sum()), *headline, *low_fpr)
 
 
 def _last_of_each(sorted_scores: np.ndarray) -> np.ndarray:

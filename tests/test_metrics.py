@@ -254,6 +254,16 @@ def test_evaluate_agrees_with_the_single_functions(rng, table):
     assert (all_numbers.members, all_numbers.non_members) == (is_member.sum(), (~is_member).sum())
 
 
+def test_the_table_of_an_evaluation_puts_each_number_in_its_row(rng):
+    evaluation = metrics.evaluate(*normal(rng), draws=50)
+    table = evaluation._repr_markdown_()
+    assert "| 150 members, 250 non-members |" in table
+    assert f"| AUC | {evaluation.auc} |" in table
+    assert f"| best advantage (optimistic) | {evaluation.best_advantage} |" in table
+    assert f"| TPR at 1 % FPR | {evaluation.tpr_at_1_percent} |" in table
+    assert "| TPR at 0.1 % FPR | not resolvable with 250 non-members |" in table
+
+
 # ---------------------------------------------------------------- bad input
 
 

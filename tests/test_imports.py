@@ -1,0 +1,98 @@
+"""The shape of the library: what imports what, how long modules are, and what must not be in them."""
+
+import ast
+import graphlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mialib
+
+ROOT = Path(mialib.__file__).parent
+MODULES = {
+    ".".join(("mialib", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in sorted(ROOT.rglob("*.py"))
+}
+ARRAY_LAYER = [
+    name
+    for name in MODULES
+    if re.match(r"mialib\.(metrics|errors|paths|store|splits|signals|attacks|data|plots|widgets|checks|ledger)\b", name)
+]
+
+
+def run(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def imports_at_import_time(path):
+    """Names of the mialib modules that a module imports outside functions and `if TYPE_CHECKING`."""
+    waiting, found = list(ast.parse(path.read_text(encoding="utf-8")).body), set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            named = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {name if name in MODULES else node.module for name in named}
+        elif not isinstance(node, ast.FunctionDef) and not (
+            isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        ):
+            waiting += ast.iter_child_nodes(node)
+    return found & set(MODULES)
+
+
+def test_the_array_layer_is_not_empty():
+    assert {"mialib.metrics", "mialib.signals", "mialib.attacks.threshold"} <= set(ARRAY_LAYER)
+
+
+def test_the_array_layer_loads_no_torch():
+    loaded = run(f"import sys, {', '.join(ARRAY_LAYER)}; print('torch' in sys.modules)")
+    assert loaded == "False"
+
+
+def test_metrics_and_attacks_are_imported_in_half_a_second():
+    code = (
+        "import sys, time; start = time.perf_counter(); import mialib, mialib.metrics, mialib.attacks; "
+        "print(time.perf_counter() - start, 'torch' in sys.modules)"
+    )
+    answers = [run(code).split() for _ in range(3)]
+    assert min(float(seconds) for seconds, _ in answers) < 0.5
+    assert {torch_loaded for _, torch_loaded in answers} == {"False"}
+
+
+def test_no_module_imports_itself_by_a_detour():
+    graph = {name: imports_at_import_time(path) - {name} for name, path in MODULES.items()}
+    assert "mialib.training" in graph["mialib.runs"]
+    graphlib.TopologicalSorter(graph).prepare()  # CycleError names the modules of a cycle.
+
+
+def test_every_module_opens_with_a_map():
+    assert [name for name, path in MODULES.items() if not ast.get_docstring(ast.parse(path.read_text()))] == []
+
+
+def test_the_library_stays_thin():
+    lines = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in MODULES.items()}
+    assert {name: n for name, n in lines.items() if n > 250} == {}
+    assert sum(lines.values()) <= 4000
+
+
+@pytest.mark.parametrize(
+    ("pattern", "except_in"),
+    [
+        (r"\.cuda\(", []),
+        (r"torch\.load\(", []),
+        (r"^\s*(import|from) pickle|allow_pickle=True", []),
+        (r"except:", []),
+        (r"import \*", []),
+        (r"^\s*print\(", ["mialib.doctor"]),
+    ],
+)
+def test_the_library_never_says(pattern, except_in):
+    forbidden = re.compile(pattern, re.MULTILINE)
+    found = [name for name, path in MODULES.items() if forbidden.search(path.read_text(encoding="utf-8"))]
+    assert set(found) <= set(except_in)
