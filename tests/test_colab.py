@@ -103,8 +103,9 @@ def colab(tmp_path_factory):
     packages, content = folder / "dist-packages", folder / "content"
     for made in (packages, content):
         made.mkdir()
-    for entry in (entry for place in site.getsitepackages() for entry in Path(place).iterdir()):
-        if not re.match(r"(__editable__.*)?mialib|__editable__|.*\.pth$|__pycache__", entry.name):
+    places = [Path(place) for place in site.getsitepackages() if Path(place).is_dir()]
+    for entry in {entry.name: entry for place in places for entry in place.iterdir()}.values():
+        if not re.match(r"mialib|__editable__|__pycache__|.*\.pth$", entry.name):
             (packages / entry.name).symlink_to(entry)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
     (own,) = (folder / "venv").glob("lib/python*/site-packages")
