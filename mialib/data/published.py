@@ -19,9 +19,10 @@ A download is verified before it is used, and kept as `downloads/<name>.npz` und
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache, partial, wraps
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -29,7 +30,6 @@ from mialib import paths
 from mialib.data import own
 from mialib.data.downloads import Remote, cached, fetch, read_archive
 from mialib.data.records import Records
-from mialib.data.tables import binary_table
 
 Arrays = dict[str, np.ndarray]
 
@@ -78,25 +78,25 @@ def _remembered(load: Callable[[], Records]) -> Callable[..., Records]:
 @_remembered
 def cifar10() -> Records:
     """CIFAR-10, standardised as in CRL's code."""
-    return _images("cifar10", _cifar10_arrays, 10, CIFAR10)
+    return _images("cifar10", partial(_cifar_arrays, "CIFAR10"), 10, CIFAR10)
 
 
 @_remembered
 def cifar10_past() -> Records:
     """CIFAR-10 divided by 255 and no more, as in PAST's code."""
-    return _images("cifar10", _cifar10_arrays, 10, UNIT)
+    return _images("cifar10", partial(_cifar_arrays, "CIFAR10"), 10, UNIT)
 
 
 @_remembered
 def cifar100() -> Records:
     """CIFAR-100, standardised as in CRL's code."""
-    return _images("cifar100", _cifar100_arrays, 100, CIFAR100)
+    return _images("cifar100", partial(_cifar_arrays, "CIFAR100"), 100, CIFAR100)
 
 
 @_remembered
 def cifar100_past() -> Records:
     """CIFAR-100 divided by 255 and no more, as in PAST's code."""
-    return _images("cifar100", _cifar100_arrays, 100, UNIT)
+    return _images("cifar100", partial(_cifar_arrays, "CIFAR100"), 100, UNIT)
 
 
 @_remembered
@@ -195,29 +195,20 @@ def _from_torchvision(name: str, make: Callable[[Path, bool], Arrays]) -> Arrays
             ) from error
 
 
-def _cifar10_arrays(root: Path, download: bool) -> Arrays:
+def _cifar_arrays(kind: str, root: Path, download: bool) -> Arrays:
     from torchvision import datasets
 
-    return _both(datasets.CIFAR10(root, train, download=download) for train in (True, False))
-
-
-def _cifar100_arrays(root: Path, download: bool) -> Arrays:
-    from torchvision import datasets
-
-    return _both(datasets.CIFAR100(root, train, download=download) for train in (True, False))
-
-
-def _both(parts: Iterable) -> Arrays:
-    x, y = zip(*((part.data, part.targets) for part in parts), strict=True)
-    x = np.concatenate(x).transpose(0, 3, 1, 2)  # (n, 32, 32, 3) → (n, 3, 32, 32)
-    return {"x": np.ascontiguousarray(x), "y": np.concatenate(y).astype(np.int64)}
+    parts = [getattr(datasets, kind)(root, train, download=download) for train in (True, False)]
+    x = np.concatenate([part.data for part in parts]).transpose(0, 3, 1, 2)  # (n, 32, 32, 3) → (n, 3, 32, 32)
+    return {"x": np.ascontiguousarray(x), "y": np.concatenate([part.targets for part in parts])}
 
 
 def _svhn_arrays(root: Path, download: bool) -> Arrays:
     from torchvision import datasets
 
     parts = [datasets.SVHN(root, part, download=download) for part in ("train", "test")]
-    return {"x": np.concatenate([p.data for p in parts]), "y": np.concatenate([p.labels for p in parts])}
+    x = np.ascontiguousarray(np.concatenate([part.data for part in parts]))
+    return {"x": x, "y": np.concatenate([part.labels for part in parts])}
 
 
 # Tables of zeros and ones, from privacytrustlab/datasets
@@ -234,3 +225,24 @@ def _table(name: str, readers: dict[str, Callable], classes: int) -> Records:
         return arrays
 
     return Records(name, **cached(downloads() / f"{name}.npz", make), classes=classes)
+
+
+def binary_table(stream: BinaryIO, *, features: int, label: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Parse rows of a label (if `label`) and `features` zeros and ones: x (n, features) uint8, y (n,) as written.
+
+    >>> import io
+    >>> x, y = binary_table(io.BytesIO(b"7,0,1,1\\n12,1,0,0\\n"), features=3)
+    >>> x.tolist(), y.tolist()
+    ([[0, 1, 1], [1, 0, 0]], [7, 12])
+    """
+    expected = f"Every row should hold {'a label and ' * label}{features} zeros and ones, with commas between"
+    try:
+        table = np.loadtxt(stream, np.uint8, comments=None, delimiter=",", quotechar='"', ndmin=2)  # (n, 1 + features)
+    except ValueError as error:
+        raise ValueError(f"{expected}, but {error}") from error
+    x, y = np.ascontiguousarray(table[:, int(label) :]), table[:, 0].astype(np.int64) * label
+    if table.shape[1] != label + features or x.max(initial=0) > 1 or not len(table):
+        raise ValueError(
+            f"{expected}; found {len(table)} rows of {table.shape[1]} numbers up to {table.max(initial=0)}."
+        )
+    return x, y
