@@ -58,6 +58,7 @@ for name, accuracy in rows:
 #
 # Training has pushed this very number down for members, and for nobody else.
 
+
 # %%
 def cross_entropy(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Loss of each record: logits (n, classes), labels (n,) → (n,)."""
@@ -81,6 +82,7 @@ is_member, shadow_is_member = target.signals.is_member, shadow.signals.is_member
 # the share of members that are called members (true positive rate) minus the share of non-members that are (false positive
 # rate). It can be computed on the shadow only, because there the members are known. We simply try every loss that occurs,
 # and settle halfway between the best one and the next, so that the threshold does not lean on a single record.
+
 
 # %%
 def advantage_at(threshold: float, loss: np.ndarray, is_member: np.ndarray) -> float:
@@ -280,6 +282,7 @@ checks.check_threshold_for_fpr(threshold_for_fpr)
 # %% [markdown]
 # ## Exercise 1.2 · difficulty 2/5 · about 10 minutes
 # An attacker wants nine of ten accusations to be right. Given the TPR and the prior, how large may the FPR be at most?
+
 
 # %%
 def largest_fpr(tpr: float, prior: float, ppv: float) -> float:
