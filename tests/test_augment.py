@@ -108,30 +108,24 @@ def test_training_augments_when_told_and_repeats_itself(images):
     assert any(not torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
 
 
-def test_training_sees_the_crops_of_its_own_generator(images, monkeypatch):
-    seen, batches = [], training.Training.batches
+def test_training_sees_new_crops_in_every_epoch_from_its_seed(images):
+    seen = []
 
     class Watching(training.Plain):
         def loss(self, current, x, y):
             seen.append(x.clone())
             return super().loss(current, x, y)
 
-    def watched(self, records):
-        for x, y in batches(self, records):
-            expected.append(one_by_one(x, _copy(self.generator), 4))
-            yield x, y
-
-    def _copy(generator):
-        other = torch.Generator()
-        other.set_state(generator.get_state())
-        return other
-
-    expected = []
-    monkeypatch.setattr(training.Training, "batches", watched)
     model = models.build("mlp", shape=images.x.shape[1:], classes=3, widths=(8,), seed=0)
-    recipe = training.Recipe(epochs=1, batch_size=16, augment=True)
-    training.fit(model, images, recipe, defense=Watching(), device="cpu")
-    assert len(seen) == len(expected) == 3
+    recipe = training.Recipe(epochs=2, batch_size=16, augment=True)
+    training.fit(model, images, recipe, defense=Watching(), seed=3, device="cpu")
+    x, generator = torch.from_numpy(images.scaled()), seeded(3)
+    expected = [
+        one_by_one(x[chosen], generator, 4)
+        for _ in range(2)
+        for chosen in torch.randperm(40, generator=generator).split(16)
+    ]
+    assert len(seen) == len(expected) == 6
     assert all(torch.equal(a, b) for a, b in zip(seen, expected, strict=True))
 
 

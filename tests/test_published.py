@@ -245,6 +245,7 @@ def linking() -> bytes:
     return buffer.getvalue()
 
 
+@pytest.mark.filterwarnings("ignore:loadtxt")
 @pytest.mark.parametrize(
     ("content", "words"),
     [
