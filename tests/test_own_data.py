@@ -141,7 +141,7 @@ def test_a_bad_npz_is_refused_with_its_fault(tmp_path, arrays, words):
 def test_a_damaged_npz_is_refused(tmp_path, content):
     path = saved(tmp_path / "bad.npz", **GOOD)
     path.write_bytes(path.read_bytes()[:-30] if content is None else content)
-    with pytest.raises(ValueError, match=r"bad\.npz is not an \.npz file, or not a whole one"):
+    with pytest.raises(ValueError, match=r"bad\.npz could not be read"):
         data.load(path)
 
 
@@ -226,7 +226,7 @@ def test_a_bad_folder_is_refused_with_its_fault(tmp_path, rng):
         data.load(tmp_path / "empty")
     painted(tmp_path / "sizes", rng)
     Image.new("RGB", (9, 9)).save(tmp_path / "sizes" / "dog" / "2.png")
-    with pytest.raises(ValueError, match=r"of one size, but 0\.png is RGB \(3, 8, 6\) and 2\.png is RGB \(3, 9, 9\)"):
+    with pytest.raises(ValueError, match=r"of one size, but 0\.png is \(3, 8, 6\) and 2\.png is \(3, 9, 9\)"):
         data.load(tmp_path / "sizes")
     painted(tmp_path / "modes", rng)
     Image.new("L", (6, 8)).save(tmp_path / "modes" / "cat" / "1.png")

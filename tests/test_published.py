@@ -26,6 +26,12 @@ from mialib.data.published import binary_table
 SHAPES = {"purchase100": (600, 100), "texas100": (6169, 100), "location30": (446, 30)}
 
 
+def forget() -> None:
+    """As in a new process: nothing is remembered."""
+    published._share.cache_clear()
+    published._whole.cache_clear()
+
+
 @dataclass
 class Site:
     """A web site of this machine: `files` by name; those in `cut` break off half-way; `asked` counts the calls."""
@@ -142,7 +148,7 @@ def test_a_table_is_downloaded_verified_parsed_and_kept(name, site, home, monkey
 
     site.files.clear()
     (home / "downloads" / file).unlink()
-    published.PUBLISHED[name].forget()
+    forget()
     assert data.load(name).fingerprint == records.fingerprint
     assert site.asked == [file]
 
@@ -283,7 +289,7 @@ def test_a_damaged_cache_is_made_again(site, home, monkeypatch):
     middle = len(whole) // 2
     for damaged in (b"", whole[:middle], whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]):
         cache.write_bytes(damaged)
-        published.purchase100.forget()
+        forget()
         with pytest.warns(UserWarning, match=r"purchase100\.npz is damaged"):
             assert_array_equal(data.load("purchase100").x, x)
         assert cache.read_bytes() == whole

@@ -25,13 +25,12 @@ import numpy as np
 from mialib.data.records import Records
 
 LARGEST = 16 << 30  # bytes of images that are read at once
-SUFFIX = ".npz"
 
 
 def load(path: str | Path, *, size: int | None = None, seed: int = 0) -> Records:
-    """The records at `path`; `size` keeps a random share. They are read again only if the files have changed."""
+    """The records at `path`; `size` keeps a random share. A file is read again only if it has changed."""
     path = Path(os.path.abspath(os.path.expanduser(path)))
-    return _load(path, _stamp(path), size, seed if size else 0)
+    return _load(path, path.stat().st_mtime_ns, size, seed if size else 0)
 
 
 def short_name(path: str | Path) -> str:
@@ -40,110 +39,76 @@ def short_name(path: str | Path) -> str:
     >>> short_name("/home/me/photos.npz"), short_name("cifar10")
     ('photos', 'cifar10')
     """
-    return os.path.basename(os.path.abspath(path)).removesuffix(SUFFIX)
+    return os.path.basename(os.path.abspath(path)).removesuffix(".npz")
 
 
-def random_share(records: Records, size: int, seed: int) -> Records:
-    """`size` of the records, chosen at random and kept in their order."""
-    return records.take(_chosen(records.name, len(records), size, seed))
+def chosen(name: str, n: int, size: int | None, seed: int) -> np.ndarray:
+    """Positions of a random share of `size` records, in their order; all of them if `size` is None."""
+    if size is not None and size > n:
+        raise ValueError(f"{name} has {n} records, {size} were asked for. Choose a smaller size.")
+    return np.arange(n) if size is None else np.sort(np.random.default_rng(seed).permutation(n)[:size])
 
 
 @lru_cache(maxsize=2)
-def _load(path: Path, stamp: tuple, size: int | None, seed: int) -> Records:
+def _load(path: Path, changed: int, size: int | None, seed: int) -> Records:
     name = short_name(path)
     if path.is_dir():
         x, y, index, classes = read_images(path, size=size, seed=seed)
         return Records(name, x, y, classes, *_standard(x), index)
     x, y, classes = _read_npz(path)
-    records = Records(name, x, y, classes, *_standard(x))
-    return records if size is None else random_share(records, size, seed)
-
-
-def _stamp(path: Path) -> tuple:
-    """Changes when a file is changed, added or removed."""
-    files = [path] if path.is_file() else [Path(at, file) for at, _, names in os.walk(path) for file in names]
-    stats = [file.stat() for file in files]
-    return len(stats), sum(s.st_size for s in stats), max((s.st_mtime_ns for s in stats), default=0)
-
-
-def _chosen(name: str, n: int, size: int | None, seed: int) -> np.ndarray:
-    if size is None:
-        return np.arange(n)
-    if size > n:
-        raise ValueError(f"{name} has {n} records, {size} were asked for. Choose a smaller size.")
-    return np.sort(np.random.default_rng(seed).permutation(n)[:size])
+    return Records(name, x, y, classes, *_standard(x)).take(chosen(name, len(y), size, seed))
 
 
 def _standard(x: np.ndarray) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Shift and scale of each channel, from some 2,000 images spread over all; (0,) and (1,) for other records."""
-    if x.ndim != 4 or x.dtype != np.uint8 or not len(x):
+    if x.ndim != 4 or x.dtype != np.uint8 or not x.size:
         return (0.0,), (1.0,)
     some = x[:: max(1, len(x) // 2000)].astype(np.float64)
     mean, deviation = some.mean(axis=(0, 2, 3)).round(1), some.std(axis=(0, 2, 3)).round(1)
     return tuple(mean.tolist()), tuple(np.where(deviation > 0, deviation, 1.0).tolist())
 
 
-# An .npz
-
-
 def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray, int]:
     """x as (n, features) or (n, channels, height, width), y and the number of classes."""
-    arrays = _arrays(path)
-    ends = _ends(path.name, arrays)
-    x = _joined(path.name, [_channels_first(path.name, _plain(path.name, arrays.pop(f"x{end}"))) for end in ends])
-    y = np.concatenate([arrays.pop(f"y{end}").reshape(-1) for end in ends])
-    if np.issubdtype(y.dtype, np.integer):
-        y = y.astype(np.int64)
-    if "classes" in arrays:
-        return x, y, int(arrays["classes"])
-    if len(y) and y.min() > 0:
+    try:
+        with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+    except (ValueError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path.name} could not be read: {error}. Write plain numbers with np.savez.") from error
+    ends = ("",) if "x" in arrays else ("_train", "_test")
+    if not {f"{letter}{end}" for letter in "xy" for end in ends} <= arrays.keys():
+        raise ValueError(
+            f"{path.name} should hold x and y, or x_train, y_train, x_test and y_test; it holds "
+            f"{', '.join(arrays) or 'nothing'}. Rename them."
+        )
+    parts = [arrays[f"x{end}"] for end in ends]
+    if len(kinds := {(part.shape[1:], str(part.dtype)) for part in parts}) > 1:
+        raise ValueError(f"{path.name}: x_train and x_test must have one shape and type, found {kinds}.")
+    x = _channels_first(path.name, np.concatenate(parts))
+    y = np.concatenate([arrays[f"y{end}"].reshape(-1) for end in ends])
+    y = y.astype(np.int64) if np.issubdtype(y.dtype, np.integer) else y
+    if "classes" not in arrays and len(y) and y.min() > 0:
         raise ValueError(
             f"{path.name}: labels must start at 0, found {y.min()} … {y.max()}. Subtract {y.min()} from y, or say "
             "in an entry `classes` how many classes there are."
         )
-    return x, y, int(y.max(initial=0)) + 1
+    return _compact(path.name, x), y, int(arrays.get("classes", int(y.max(initial=0)) + 1))
 
 
-def _arrays(path: Path) -> dict[str, np.ndarray]:
-    if not zipfile.is_zipfile(path):
-        raise ValueError(f"{path.name} is not an {SUFFIX} file, or not a whole one. Write it with np.savez.")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return dict(file)
-    except (ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path.name} could not be read: {error} Write plain numbers with np.savez.") from error
-
-
-def _ends(name: str, arrays: dict[str, np.ndarray]) -> tuple[str, ...]:
-    for ends in (("",), ("_train", "_test")):
-        if all(f"{letter}{end}" in arrays for letter in "xy" for end in ends):
-            return ends
-    found = ", ".join(arrays) or "nothing"
-    raise ValueError(
-        f"{name} should hold x and y, or x_train, y_train, x_test and y_test; it holds {found}. Rename them."
-    )
-
-
-def _plain(name: str, x: np.ndarray) -> np.ndarray:
+def _compact(name: str, x: np.ndarray) -> np.ndarray:
     """uint8 where nothing is lost by it, else float32."""
-    if 0 in x.shape[1:]:
-        raise ValueError(f"{name}: a record must hold at least one number, found x of shape {x.shape}.")
-    if x.dtype == np.uint8 or x.dtype == np.float32:
-        return x
     if x.dtype == bool or (np.issubdtype(x.dtype, np.integer) and x.size and x.min() >= 0 and x.max() <= 255):
-        return x.astype(np.uint8)
-    if np.issubdtype(x.dtype, np.integer) or np.issubdtype(x.dtype, np.floating):
-        with np.errstate(over="ignore"):  # What does not fit becomes infinite, and `Records` refuses it.
-            return x.astype(np.float32)
-    raise ValueError(f"{name}: x must hold numbers, found {x.dtype}. Encode it as integers or floats first.")
+        return np.ascontiguousarray(x, np.uint8)
+    if not np.issubdtype(x.dtype, np.integer) and not np.issubdtype(x.dtype, np.floating):
+        raise ValueError(f"{name}: x must hold numbers, found {x.dtype}. Encode it as integers or floats first.")
+    with np.errstate(over="ignore"):  # What does not fit becomes infinite, and `Records` refuses it.
+        return np.ascontiguousarray(x, np.float32)
 
 
 def _channels_first(name: str, x: np.ndarray) -> np.ndarray:
     """A view as (n, channels, height, width) of images that may have their channels last, or none."""
-    if x.ndim == 3:
-        return x[:, None]
     if x.ndim != 4:
-        return x
+        return x[:, None] if x.ndim == 3 else x
     first, last = x.shape[1], x.shape[3]
     if first == last or min(first, last) > 4:
         raise ValueError(
@@ -151,17 +116,6 @@ def _channels_first(name: str, x: np.ndarray) -> np.ndarray:
             "neither is clear. Write them as (n, channels, height, width) with fewer channels than pixels."
         )
     return x if first < last else x.transpose(0, 3, 1, 2)
-
-
-def _joined(name: str, parts: list[np.ndarray]) -> np.ndarray:
-    kinds = {(part.shape[1:], str(part.dtype)) for part in parts}
-    if len(kinds) > 1:
-        raise ValueError(f"{name}: x_train and x_test must have records of one shape and type, found {kinds}.")
-    whole = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype)
-    return np.concatenate(parts, out=whole)
-
-
-# A folder of images
 
 
 def read_images(
@@ -172,9 +126,9 @@ def read_images(
     `change` turns each PIL image into the one that is kept, such as a crop of it.
     """
     samples, classes = _listing(folder)
-    index = _chosen(folder.name, len(samples), size, seed)
+    index = chosen(folder.name, len(samples), size, seed)
     files, y = zip(*(samples[i] for i in index), strict=True)
-    mode, first = _decode(files[0], change)
+    first = _decode(files[0], change)
     if len(files) * first.nbytes > LARGEST:
         raise ValueError(
             f"{len(files):,} images of {folder.name} would take {len(files) * first.nbytes / 2**30:.0f} GB of memory. "
@@ -182,11 +136,11 @@ def read_images(
         )
     x = np.empty((len(files), *first.shape), np.uint8)
     with ThreadPoolExecutor() as pool:
-        for i, (its_mode, image) in enumerate(pool.map(partial(_decode, change=change), files)):
-            if (its_mode, image.shape) != (mode, first.shape):
+        for i, image in enumerate(pool.map(partial(_decode, change=change), files)):
+            if image.shape != first.shape:
                 raise ValueError(
-                    f"Images must be all grey or all in colour and of one size, but {Path(files[0]).name} is {mode} "
-                    f"{first.shape} and {Path(files[i]).name} is {its_mode} {image.shape}. Convert them first."
+                    f"Images must be all grey or all in colour and of one size, but {Path(files[0]).name} is "
+                    f"{first.shape} and {Path(files[i]).name} is {image.shape}. Convert them first."
                 )
             x[i] = image
     return x, np.array(y, np.int64), index, classes
@@ -200,23 +154,19 @@ def _listing(folder: Path) -> tuple[list[tuple[str, int]], int]:
     try:
         sets = [ImageFolder(part) for part in (parts if len(parts) > 1 else [folder])]
     except FileNotFoundError as error:
-        raise ValueError(
-            f"{folder.name} should hold one folder of images for each class, or train/ and test/ with such folders. "
-            f"{error}"
-        ) from error
+        raise ValueError(f"{folder.name} should hold one folder of images for each class. {error}") from error
     if any(other.classes != sets[0].classes for other in sets):
         raise ValueError(f"In {folder.name}, every part must have the same classes; found {[s.classes for s in sets]}.")
     return [sample for part in sets for sample in part.samples], len(sets[0].classes)
 
 
-def _decode(file: str, change: Callable | None) -> tuple[str, np.ndarray]:
-    """The kind of an image and its pixels, (channels, height, width) uint8."""
+def _decode(file: str, change: Callable | None) -> np.ndarray:
+    """An image's pixels: (1, height, width) if it is grey, else (3, height, width)."""
     from PIL import Image
 
     with Image.open(file) as image:
         if image.mode[0] in "IF":
             raise ValueError(f"{Path(file).name} has more than 8 bits a channel ({image.mode}). Save it with 8.")
-        mode = "L" if image.mode in ("1", "L") else "RGB"
-        image = image.convert(mode)
+        image = image.convert("L" if image.mode in ("1", "L") else "RGB")
     pixels = np.asarray(change(image) if change else image)
-    return mode, pixels[None] if mode == "L" else pixels.transpose(2, 0, 1)
+    return pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)

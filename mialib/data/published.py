@@ -19,8 +19,7 @@ A download is verified before it is used, and kept as `downloads/<name>.npz` und
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
-from functools import lru_cache, partial, wraps
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,8 +29,6 @@ from mialib import paths
 from mialib.data import own
 from mialib.data.downloads import Remote, cached, fetch, read_archive
 from mialib.data.records import Records
-
-Arrays = dict[str, np.ndarray]
 
 _COMMIT = "169de9de00de049dd2e571cf7279e64698ac046a"
 _PLACES = (f"https://github.com/privacytrustlab/datasets/raw/{_COMMIT}", "https://www.comp.nus.edu.sg/~reza/files")
@@ -48,116 +45,31 @@ REMOTES = {
         "dataset_location.tgz", "sha256:927203f85a868f8ee17a0ded1dc61699efe602167beabe34fbf45b4b1de94b33"
     ),
 }
-
-# Mean and deviation of each channel, in units of 0 … 1.
-CIFAR10 = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
-CIFAR100 = (0.5070, 0.4865, 0.4409), (0.2673, 0.2564, 0.2761)
-IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-UNIT = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
-
-
-def _remembered(load: Callable[[], Records]) -> Callable[..., Records]:
-    """Let a loader of a whole dataset keep a random share of it, and give the same object when asked again."""
-
-    @lru_cache(maxsize=1)
-    def whole(home: Path) -> Records:
-        return load()
-
-    @lru_cache(maxsize=2)
-    def share(home: Path, size: int | None, seed: int) -> Records:
-        return whole(home) if size is None else own.random_share(whole(home), size, seed)
-
-    @wraps(load)
-    def loader(*, size: int | None = None, seed: int = 0) -> Records:
-        return share(paths.home(), size, seed if size else 0)
-
-    loader.forget = lambda: (whole.cache_clear(), share.cache_clear())
-    return loader
-
-
-@_remembered
-def cifar10() -> Records:
-    """CIFAR-10, standardised as in CRL's code."""
-    return _images("cifar10", partial(_cifar_arrays, "CIFAR10"), 10, CIFAR10)
-
-
-@_remembered
-def cifar10_past() -> Records:
-    """CIFAR-10 divided by 255 and no more, as in PAST's code."""
-    return _images("cifar10", partial(_cifar_arrays, "CIFAR10"), 10, UNIT)
-
-
-@_remembered
-def cifar100() -> Records:
-    """CIFAR-100, standardised as in CRL's code."""
-    return _images("cifar100", partial(_cifar_arrays, "CIFAR100"), 100, CIFAR100)
-
-
-@_remembered
-def cifar100_past() -> Records:
-    """CIFAR-100 divided by 255 and no more, as in PAST's code."""
-    return _images("cifar100", partial(_cifar_arrays, "CIFAR100"), 100, UNIT)
-
-
-@_remembered
-def svhn() -> Records:
-    """House numbers, divided by 255 and no more, as in CRL's code."""
-    return _images("svhn", _svhn_arrays, 10, UNIT)
-
-
-@_remembered
-def purchase100() -> Records:
-    """Baskets of 600 items; the 100 classes are clusters."""
-    return _table("purchase100", {"dataset_purchase": partial(binary_table, features=600)}, classes=100)
-
-
-@_remembered
-def location30() -> Records:
-    """Visits to 446 places and kinds of place in Bangkok; the 30 classes are clusters."""
-    return _table("location30", {"bangkok": partial(binary_table, features=446)}, classes=30)
-
-
-@_remembered
-def texas100() -> Records:
-    """Hospital stays in Texas, 6,169 binary features; the classes are the 100 commonest procedures."""
-    readers = {
-        "texas/100/feats": partial(binary_table, features=6169, label=False),
-        "texas/100/labels": partial(binary_table, features=0),
-    }
-    return _table("texas100", readers, classes=100)
-
-
-def imagenet(*, size: int | None = None, seed: int = 0) -> Records:
-    """A share of ImageNet from `downloads/imagenet` (train/<class>/… and val/<class>/…), 224 pixels square."""
-    folder = downloads() / "imagenet"
-    if not folder.is_dir():
-        raise FileNotFoundError(
-            f"ImageNet must be asked for at image-net.org, so it cannot be downloaded here. Expected {folder} with "
-            "train/<class>/ and val/<class>/ inside: unpack it there, or put a link to where it is."
-        )
-    return _imagenet(folder, size, seed if size else 0)
-
-
-@lru_cache(maxsize=1)
-def _imagenet(folder: Path, size: int | None, seed: int) -> Records:
-    from torchvision.transforms import CenterCrop, Compose, Resize
-
-    crop = Compose([Resize(256), CenterCrop(224)])
-    x, y, index, classes = own.read_images(folder, change=crop, size=size, seed=seed)
-    return Records("imagenet", x, y, classes, *_in_pixels(IMAGENET), index)
-
-
-PUBLISHED = {
-    "cifar10": cifar10,
-    "cifar10_past": cifar10_past,
-    "cifar100": cifar100,
-    "cifar100_past": cifar100_past,
-    "svhn": svhn,
-    "imagenet": imagenet,
-    "purchase100": purchase100,
-    "texas100": texas100,
-    "location30": location30,
+# Classes and features of each table, and the file with its features, which has the labels too unless one follows.
+TABLES = {
+    "purchase100": (100, 600, ["dataset_purchase"]),
+    "location30": (30, 446, ["bangkok"]),
+    "texas100": (100, 6169, ["texas/100/feats", "texas/100/labels"]),
 }
+
+_UNIT = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+_IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+# Torchvision's name, the classes, and the mean and deviation of each channel in units of 0 … 1.
+IMAGES = {
+    "cifar10": ("CIFAR10", 10, ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))),
+    "cifar10_past": ("CIFAR10", 10, _UNIT),
+    "cifar100": ("CIFAR100", 100, ((0.5070, 0.4865, 0.4409), (0.2673, 0.2564, 0.2761))),
+    "cifar100_past": ("CIFAR100", 100, _UNIT),
+    "svhn": ("SVHN", 10, _UNIT),
+}
+
+
+def load(name: str, *, size: int | None = None, seed: int = 0) -> Records:
+    """A published dataset, or a random share of it."""
+    return _share(name, downloads(), size, seed if size else 0)
+
+
+PUBLISHED = {name: partial(load, name) for name in (*IMAGES, "imagenet", *TABLES)}
 
 
 def downloads() -> Path:
@@ -165,66 +77,83 @@ def downloads() -> Path:
     return paths.home() / "downloads"
 
 
-# Images, by torchvision
+@lru_cache(maxsize=2)
+def _share(name: str, folder: Path, size: int | None, seed: int) -> Records:
+    if name == "imagenet":
+        return _imagenet(folder / name, size, seed)
+    whole = _whole(name, folder)
+    return whole if size is None else whole.take(own.chosen(name, len(whole), size, seed))
 
 
-def _images(name: str, make: Callable[[Path, bool], Arrays], classes: int, scale: tuple) -> Records:
-    arrays = cached(downloads() / f"{name}.npz", lambda: _from_torchvision(name, make))
-    return Records(name, arrays["x"], arrays["y"], classes, *_in_pixels(scale))
+@lru_cache(maxsize=1)
+def _whole(name: str, folder: Path) -> Records:
+    if name in TABLES:
+        classes, *_ = TABLES[name]
+        return Records(name, **cached(folder / f"{name}.npz", lambda: _table(name, folder)), classes=classes)
+    kind, classes, scale = IMAGES[name]
+    arrays = cached(folder / f"{kind.lower()}.npz", lambda: _from_torchvision(kind, folder))
+    return Records(kind.lower(), **arrays, classes=classes, **_in_pixels(scale))
 
 
-def _in_pixels(scale: tuple) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(round(255 * value, 4) for value in values) for values in scale)
+def _imagenet(folder: Path, size: int | None, seed: int) -> Records:
+    """A share of ImageNet from train/<class>/… and val/<class>/…, 224 pixels square."""
+    from torchvision.transforms import CenterCrop, Compose, Resize
+
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"ImageNet must be asked for at image-net.org, so it cannot be downloaded here. Expected {folder} with "
+            "train/<class>/ and val/<class>/ inside: unpack it there, or put a link to where it is."
+        )
+    crop = Compose([Resize(256), CenterCrop(224)])
+    x, y, index, classes = own.read_images(folder, change=crop, size=size, seed=seed)
+    return Records("imagenet", x, y, classes, **_in_pixels(_IMAGENET), index=index)
 
 
-def _from_torchvision(name: str, make: Callable[[Path, bool], Arrays]) -> Arrays:
-    """Use the original files if they lie in `downloads`, else download them to a folder that is then removed."""
-    folder = downloads()
+def _in_pixels(scale: tuple) -> dict[str, tuple[float, ...]]:
+    mean, deviation = (tuple(round(255 * value, 4) for value in values) for values in scale)
+    return {"shift": mean, "scale": deviation}
+
+
+def _from_torchvision(kind: str, folder: Path) -> dict[str, np.ndarray]:
+    """Use the original files if they lie in `folder`, else download them to a place that is then removed."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        return make(folder, False)
+        return _both_parts(kind, folder, download=False)
     except RuntimeError:  # Torchvision's word for missing or damaged.
         pass
-    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{name}-") as passing:
+    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{kind}-") as passing:
         try:
-            return make(Path(passing), True)
+            return _both_parts(kind, Path(passing), download=True)
         except (RuntimeError, OSError) as error:
             raise ConnectionError(
-                f"{name} could not be downloaded: {error} Connect to the internet and try again, or put the original "
-                f"files into {folder} yourself."
+                f"{kind.lower()} could not be downloaded: {error} Connect to the internet and try again, or put the "
+                f"original files into {folder} yourself."
             ) from error
 
 
-def _cifar_arrays(kind: str, root: Path, download: bool) -> Arrays:
+def _both_parts(kind: str, root: Path, *, download: bool) -> dict[str, np.ndarray]:
+    """Train and test together: x (n, 3, 32, 32) uint8, y (n,)."""
     from torchvision import datasets
 
-    parts = [getattr(datasets, kind)(root, train, download=download) for train in (True, False)]
-    x = np.concatenate([part.data for part in parts]).transpose(0, 3, 1, 2)  # (n, 32, 32, 3) → (n, 3, 32, 32)
-    return {"x": np.ascontiguousarray(x), "y": np.concatenate([part.targets for part in parts])}
+    names = ("train", "test") if kind == "SVHN" else (True, False)
+    parts = [getattr(datasets, kind)(root, part, download=download) for part in names]
+    x = np.concatenate([part.data for part in parts])
+    x = x if kind == "SVHN" else x.transpose(0, 3, 1, 2)  # CIFAR comes as (n, 32, 32, 3)
+    y = [part.labels if kind == "SVHN" else part.targets for part in parts]
+    return {"x": np.ascontiguousarray(x), "y": np.concatenate(y).astype(np.int64)}
 
 
-def _svhn_arrays(root: Path, download: bool) -> Arrays:
-    from torchvision import datasets
-
-    parts = [datasets.SVHN(root, part, download=download) for part in ("train", "test")]
-    x = np.ascontiguousarray(np.concatenate([part.data for part in parts]))
-    return {"x": x, "y": np.concatenate([part.labels for part in parts])}
-
-
-# Tables of zeros and ones, from privacytrustlab/datasets
-
-
-def _table(name: str, readers: dict[str, Callable], classes: int) -> Records:
-    """`readers` parse files of the archive; the first has the features and the last the labels, counted from 1."""
-
-    def make() -> Arrays:
-        found = read_archive(fetch(REMOTES[name], downloads()), readers)
-        files = list(readers)
-        arrays = {"x": found[files[0]][0], "y": found[files[-1]][1] - 1}
-        Records(name, **arrays, classes=classes)  # Refuses what does not fit, before it is kept.
-        return arrays
-
-    return Records(name, **cached(downloads() / f"{name}.npz", make), classes=classes)
+def _table(name: str, folder: Path) -> dict[str, np.ndarray]:
+    """Fetch, verify and parse a table of zeros and ones; its labels count from 1."""
+    classes, features, files = TABLES[name]
+    with_label = len(files) == 1
+    readers = {files[0]: partial(binary_table, features=features, label=with_label)}
+    if not with_label:
+        readers[files[1]] = partial(binary_table, features=0)
+    found = read_archive(fetch(REMOTES[name], folder), readers)
+    arrays = {"x": found[files[0]][0], "y": found[files[-1]][1] - 1}
+    Records(name, **arrays, classes=classes)  # Refuses what does not fit, before it is kept.
+    return arrays
 
 
 def binary_table(stream: BinaryIO, *, features: int, label: bool = True) -> tuple[np.ndarray, np.ndarray]:

@@ -68,8 +68,11 @@ def _check(records: Records) -> None:
         raise ValueError(f"{name}: y must have one label for each of the {len(x)} records, found shape {y.shape}.")
     if records.index.shape != y.shape:
         raise ValueError(f"{name}: index must have one entry for each record, found shape {records.index.shape}.")
-    if len(y) == 0:
-        raise ValueError(f"{name}: there are no records. Choose a larger size or another share.")
+    if not x.size:
+        raise ValueError(
+            f"{name}: there are no records, or they do not hold at least one number; found shape {x.shape}. "
+            "Choose a larger size or another share."
+        )
     if not np.issubdtype(y.dtype, np.integer):
         raise ValueError(f"{name}: labels must be integers, found {y.dtype}. Convert them with y.astype(int).")
     if y.min() < 0 or y.max() >= records.classes:
