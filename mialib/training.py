@@ -46,6 +46,8 @@ class Recipe:
             raise ValueError(f"epochs and batch_size must be at least 1, found {self.epochs} and {self.batch_size}.")
         if self.schedule not in ("cosine", "steps", "constant"):
             raise ValueError(f"schedule must be 'cosine', 'steps' or 'constant', found {self.schedule!r}.")
+        if self.schedule == "steps" and len(self.milestones) != len(self.factors):
+            raise ValueError(f"Each milestone needs its factor, found {self.milestones} and {self.factors}.")
         between(0, inf, lr=self.lr, weight_decay=self.weight_decay)
         between(0, 1, momentum=self.momentum, milestones=self.milestones)
 

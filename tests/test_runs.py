@@ -28,6 +28,13 @@ class Mild(Plain):
     layers: tuple[int, ...] = (1, 2)
 
 
+class Spy(Plain):
+    """Notes what it may tune on, and with how many threads."""
+
+    def prepare(self, training):
+        Spy.reference, Spy.threads = training.reference[0].numpy(), torch.get_num_threads()
+
+
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """A store that the tests of this file only read or add to."""
@@ -147,6 +154,24 @@ def test_looking_does_not_change_the_run(run, tiny, kept):
 def test_a_run_without_a_trace_says_how_to_get_one(run):
     with pytest.raises(ValueError, match=r"but\(trace=1\)"):
         run.losses_by_epoch  # noqa: B018
+
+
+def test_a_run_uses_its_inference_part_and_its_threads(tiny, store):
+    configuration = tiny.but(defense=Spy(), threads=torch.get_num_threads() + 1)
+    side = runs.get(configuration, store=store).side
+    assert_array_equal(Spy.reference, side.inference.scaled())
+    assert Spy.threads == configuration.threads
+
+
+def test_each_seed_decides_its_own_part(tiny):
+    def parts(configuration):
+        weights = configuration.build_model().state_dict()["classify.weight"].numpy()
+        return configuration.records().x, configuration.side_records().train.index, weights
+
+    expected = {"data_seed": (False, True, True), "split_seed": (True, False, True), "seed": (True, True, False)}
+    for name, same in expected.items():
+        pairs = zip(parts(tiny), parts(tiny.but(**{name: 1})), strict=True)
+        assert tuple(np.array_equal(*pair) for pair in pairs) == same, name
 
 
 def test_target_and_shadow_share_nothing_but_the_recipe(tiny):

@@ -200,6 +200,19 @@ def test_another_seed_gives_other_weights(members):
     assert not torch.equal(trained(members, seed=1), trained(members, seed=2))
 
 
+def test_the_seed_decides_what_layers_draw(members):
+    """Dropout has no generator of its own: it draws from the global one."""
+    drawn = []
+
+    class Draws(Plain):
+        def prepare(self, training):
+            drawn.append(float(torch.rand(1)))
+
+    for seed in (1, 1, 2):
+        trained(members, defense=Draws(), seed=seed)
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
 def test_fit_leaves_the_global_generator_alone(members):
     before = torch.random.get_rng_state()
     trained(members, model=network(dropout=0.5))
@@ -280,6 +293,7 @@ def test_augmentation_changes_what_is_learned(members):
         (Recipe(epochs=4, lr=0.2, schedule="constant"), [0.2, 0.2, 0.2, 0.2]),
         (Recipe(epochs=4, lr=0.2, schedule="steps"), [0.2, 0.2, 0.02, 0.002]),
         (Recipe(epochs=4, lr=0.2, schedule="steps", milestones=(0.25, 0.75)), [0.2, 0.02, 0.02, 0.002]),
+        (Recipe(epochs=4, lr=0.2, schedule="steps", milestones=(0.25,), factors=(0.5,)), [0.2, 0.1, 0.1, 0.1]),
         (Recipe(epochs=4, lr=0.2), [0.2, 0.1 * (1 + math.sqrt(0.5)), 0.1, 0.1 * (1 - math.sqrt(0.5))]),
     ],
 )
@@ -323,6 +337,7 @@ def test_a_learning_rate_that_is_far_too_high_is_named(members):
         ({"momentum": 1.5}, "momentum"),
         ({"weight_decay": -1}, "weight_decay"),
         ({"milestones": (60, 90)}, "milestones"),
+        ({"schedule": "steps", "milestones": (0.5,)}, "Each milestone needs its factor"),
     ],
 )
 def test_recipes_that_cannot_be_meant_are_refused(settings, complaint):
