@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 PROFILE ?= quick
 
-.PHONY: run test lab notebooks badges bench soak clean
+.PHONY: run test lab notebooks dry-run record badges bench soak clean
 .DEFAULT_GOAL := run
 
 run: $(READY)  ## execute every lesson and write build/
@@ -21,6 +21,12 @@ lab: $(READY)  ## JupyterLab on localhost, opened at lesson 00
 
 notebooks: $(READY)  ## rebuild the committed notebooks and the README's table (ONLY="00 01" for some)
 	$(BIN)/python tools/notebooks.py build --only $(ONLY)
+
+dry-run: $(READY)  ## every configuration of PROFILE builds and takes two steps; nothing is downloaded
+	$(BIN)/python tools/dry_run.py $(PROFILE)
+
+record: $(READY)  ## a real run for data/measured/: PROFILE=cpu EXPERIMENT=images DATA=path.npz
+	$(BIN)/python tools/record.py $(PROFILE) $(EXPERIMENT) $(if $(DATA),--data $(DATA))
 
 badges: $(READY)  ## point badges and set-up cells at REPO=owner/name
 	$(BIN)/python tools/badges.py "$(REPO)"

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+# Small tensors gain nothing from threads that wait for each other; this must stand before torch is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # The same examples every time, so that a newcomer's first `make test` cannot fail by bad luck.
 settings.register_profile("course", deadline=None, derandomize=True, database=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "course"))

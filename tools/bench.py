@@ -5,28 +5,16 @@ A ratio compares the two on the same arrays a few minutes apart at most, so a sl
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 import torch
+from bench_data import fastest
+from bench_data import rows as data_rows
 from torch.nn import functional as F
 
 from mialib import data, metrics, models
 from mialib.attacks.threshold import best_threshold
 from mialib.data import Records
 from mialib.training import Recipe, fit, to_device
-
-
-def best_of(ours: Callable[[], object], theirs: Callable[[], object], *, rounds: int = 5) -> tuple[float, float]:
-    """The fastest of several turns of each, taken alternately."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(rounds):
-        for kept, work in zip(times, (ours, theirs), strict=True):
-            started = time.perf_counter()
-            work()
-            kept.append(time.perf_counter() - started)
-    return min(times[0]), min(times[1])
 
 
 def training_rows() -> list[tuple]:
@@ -42,7 +30,7 @@ def _fit_row(name: str, records: Records) -> tuple:
     trained, bare = (models.build(name, shape=records.x.shape[1:], classes=records.classes) for _ in range(2))
     bare.to(memory_format=layout)
     tensors = to_device(records, torch.device("cpu"))
-    times = best_of(
+    times = fastest(
         lambda: fit(trained, records, recipe, device="cpu"), lambda: _bare_loop(bare, tensors, recipe), rounds=6
     )
     return (f"fit() against the bare loop, {name}", *times, 0.97)
@@ -77,21 +65,22 @@ def array_rows() -> list[tuple]:
     return [
         (
             "bootstrap of the AUC, 100 draws, against a loop",
-            *best_of(lambda: metrics.bootstrap(scores, is_member, area, draws=100), naive_bootstrap),
+            *fastest(lambda: metrics.bootstrap(scores, is_member, area, draws=100), naive_bootstrap),
             1,
         ),
         (
             "best threshold, 4,000 scores, against all pairs",
-            *best_of(lambda: best_threshold(scores, is_member), naive_threshold),
+            *fastest(lambda: best_threshold(scores, is_member), naive_threshold),
             50,
         ),
     ]
 
 
 def main() -> None:
-    print(f"{torch.get_num_threads()} threads\n{'what':<52}{'ours':>10}{'theirs':>10}{'ratio':>8}{'aim':>7}")
-    for what, ours, theirs, aim in [*training_rows(), *array_rows()]:
-        print(f"{what:<52}{ours:>9.4f}s{theirs:>9.4f}s{theirs / ours:>8.2f}{aim:>7}")
+    print(f"{'what':<72}{'ours':>10}{'theirs':>10}{'ratio':>8}{'aim':>7}")
+    loops = [(what, ours, theirs, theirs / ours, aim) for what, ours, theirs, aim in [*training_rows(), *array_rows()]]
+    for what, ours, theirs, ratio, aim in [*loops, *data_rows()]:
+        print(f"{what:<72}{ours:>9.4f}s{theirs:>9.4f}s{ratio:>8.2f}{aim:>7}")
 
 
 if __name__ == "__main__":

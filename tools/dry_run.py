@@ -3,7 +3,7 @@
     python tools/dry_run.py paper
 
 Nothing is downloaded: records are noise in the dataset's shape, and pretrained weights are left out. Batches hold
-eight records, so that the large networks fit on a laptop.
+four records, so that the large networks fit on a laptop.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHAPES = {
     "purchase100": (197_324, (600,), 100),
     "texas100": (67_330, (6_169,), 100),
 }
-BATCH = 8
+BATCH = 4
 
 
 def dry_run(configuration: Configuration) -> dict[str, int]:

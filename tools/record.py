@@ -1,4 +1,4 @@
-"""Record a real experiment: train target and shadow, attack, and keep numbers, signals and provenance in data/measured/.
+"""Record a real experiment: train target and shadow, attack, keep numbers, signals and provenance in data/measured/.
 
     python tools/record.py cpu images --data ../photos/cifar10.npz
 
