@@ -19,16 +19,23 @@ def nearest(kind: str, name: str, known: Iterable[str]) -> str:
     return f"There is no {kind} {name!r}{hint} Known: {', '.join(known)}."
 
 
-def between(low: float, high: float, **values: ArrayLike) -> None:
-    """Refuse numbers (or arrays of them) outside low … high; NaN passes, for it says that there is no number.
+def between(low: float, high: float, *, whole: bool = False, nan: bool = False, **values: ArrayLike) -> None:
+    """Refuse what is not a finite number (or an array of them) in low … high; `nan` lets NaN pass.
 
     >>> between(0, 1, prior=50)
     Traceback (most recent call last):
-    ValueError: prior must lie in 0 … 1, found 50.
+    ValueError: prior must be a number in 0 … 1, found 50.
+    >>> between(1, np.inf, whole=True, epochs=2.5)
+    Traceback (most recent call last):
+    ValueError: epochs must be a whole number, at least 1, found 2.5.
     """
     for name, value in values.items():
         array = np.asarray(value)
-        outside = array[(array < low) | (array > high)]
-        if outside.size:
-            allowed = f"lie in {low} … {high}" if high < np.inf else f"be at least {low}"
-            raise ValueError(f"{name} must {allowed}, found {outside.flat[0]}.")
+        if array.dtype.kind in ("iu" if whole else "iuf"):
+            outside = array[~((array >= low) & (array <= high) & np.isfinite(array)) & ~(nan & np.isnan(array))]
+            if not outside.size:
+                continue
+            value = outside.flat[0]
+        kind = "a whole number" if whole else "a number"
+        allowed = f" in {low} … {high}" if high < np.inf else f", at least {low}"
+        raise ValueError(f"{name} must be {kind}{allowed}, found {value}.")

@@ -183,8 +183,8 @@ def clopper_pearson(hits: int, n: int, *, confidence: float = 0.95) -> tuple[flo
     """
     from scipy.special import betaincinv
 
-    between(1, inf, n=n)
-    between(0, n, hits=hits)
+    between(1, inf, whole=True, n=n)
+    between(0, n, whole=True, hits=hits)
     between(0, 1, confidence=confidence)
     tail = (1 - confidence) / 2
     low = betaincinv(hits, n - hits + 1, tail) if hits else 0.0
@@ -202,7 +202,7 @@ def bootstrap(
     [low, high]; several statistics as (draws, k) give (2, k).
     """
     scores, is_member = check(scores, is_member)
-    between(1, inf, draws=draws)
+    between(1, inf, whole=True, draws=draws)
     order = np.argsort(-scores, kind="stable")
     scores, is_member = scores[order], is_member[order]
     last = _last_of_each(scores)

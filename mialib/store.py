@@ -47,7 +47,7 @@ class Store:
 
     def find(self, key: str) -> Path | None:
         """The finished folder of `key`, if it is there and whole; one that is not is moved aside."""
-        if not key or key != Path(key).name or key.startswith("."):
+        if not key or key != Path(key).name or key.startswith(".") or "\0" in key:
             raise ValueError(f"A key must be a plain name that does not begin with a dot, found {key!r}.")
         folder = self.root / key
         if not folder.exists():

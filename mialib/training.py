@@ -42,8 +42,7 @@ class Recipe:
     augment: bool = False  # random crops (padding 4) and flips, each record by its own draw
 
     def __post_init__(self):
-        if self.epochs < 1 or self.batch_size < 1:
-            raise ValueError(f"epochs and batch_size must be at least 1, found {self.epochs} and {self.batch_size}.")
+        between(1, inf, whole=True, epochs=self.epochs, batch_size=self.batch_size)
         if self.schedule not in ("cosine", "steps", "constant"):
             raise ValueError(f"schedule must be 'cosine', 'steps' or 'constant', found {self.schedule!r}.")
         if self.schedule == "steps" and len(self.milestones) != len(self.factors):

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf, log10
 
 import ipywidgets
 
+from mialib.errors import between
 from mialib.plots.picture import Picture
 
 EXPLORERS: list[Explorer] = []  # every slider view of this session, for the tests
@@ -24,8 +26,9 @@ def slider(low: float, high: float, *, start: float, step: float, label: str) ->
 
 def log_slider(low: float, high: float, *, start: float, label: str) -> ipywidgets.FloatLogSlider:
     """A slider on a logarithmic scale, a hundred steps from `low` to `high`."""
-    from math import log10
-
+    between(1e-300, inf, low=low)
+    between(low * (1 + 1e-9), inf, high=high)
+    between(low, high, start=start)
     span = (log10(low), log10(high))
     step = (span[1] - span[0]) / 100
     return ipywidgets.FloatLogSlider(

@@ -13,7 +13,7 @@ Introduced in notebook 01.
 """
 
 import os
-from numbers import Integral
+from math import inf
 from pathlib import Path
 
 from mialib.data import own
@@ -21,7 +21,7 @@ from mialib.data.embedded import digits, letters, shoppers
 from mialib.data.own import short_name
 from mialib.data.published import PUBLISHED
 from mialib.data.records import Records
-from mialib.errors import nearest
+from mialib.errors import between, nearest
 
 __all__ = ["LOADERS", "Records", "load", "short_name"]
 
@@ -35,10 +35,11 @@ def load(name: str | Path, *, size: int | None = None, seed: int = 0) -> Records
 
     >>> load("letters", size=0)
     Traceback (most recent call last):
-    ValueError: size must be a whole number, at least 1; found 0. Leave it out for the usual size.
+    ValueError: size must be a whole number, at least 1, found 0.
     """
-    if size is not None and not (isinstance(size, Integral) and size >= 1):
-        raise ValueError(f"size must be a whole number, at least 1; found {size}. Leave it out for the usual size.")
+    between(0, inf, whole=True, seed=seed)
+    if size is not None:
+        between(1, inf, whole=True, size=size)
     if not isinstance(name, str | Path):
         raise ValueError(f"A dataset is asked for by its name or its path, found {name!r}.")
     if name in LOADERS:

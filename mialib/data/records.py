@@ -26,7 +26,7 @@ class Records:
     index: np.ndarray = field(default=None)
 
     def __post_init__(self):
-        index = np.arange(len(self.x)) if self.index is None else self.index
+        index = np.arange(np.size(self.y)) if self.index is None else self.index
         for name, array in (("x", self.x), ("y", self.y), ("index", index)):
             view = np.asarray(array).view()
             view.flags.writeable = False  # Loaders share their records, and the fingerprint is computed once.

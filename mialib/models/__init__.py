@@ -19,12 +19,13 @@ DP-SGD's per-record gradients need no other network: only this option.
 """
 
 import inspect
+import math
 
 import torch
 
-from mialib.errors import nearest
+from mialib.errors import between, nearest
 from mialib.models.networks import densenet3, densenet121, googlenet, mlp, resnet18, resnet20, vgg11
-from mialib.models.parts import Network, at_least
+from mialib.models.parts import Network
 
 MODELS = {
     "mlp": mlp,
@@ -46,9 +47,12 @@ def build(name: str, *, shape: tuple[int, ...], classes: int, seed: int = 0, **o
     if name not in MODELS:
         raise ValueError(nearest("model", name, MODELS))
     _check_options(name, options)
-    if name != "mlp" and len(shape) != 3:
-        raise ValueError(f"{name} needs images (channels, height, width), found records of shape {shape}. Use 'mlp'.")
-    at_least(1, classes=classes, **{f"shape[{i}]": size for i, size in enumerate(shape)})
+    if len(shape) not in ((1, 3) if name == "mlp" else (3,)):
+        needed = (
+            "(features,) or (channels, height, width)" if name == "mlp" else "(channels, height, width); or use 'mlp'"
+        )
+        raise ValueError(f"{name} needs records of shape {needed}; found {shape}.")
+    between(1, math.inf, whole=True, shape=shape, classes=classes)
     with torch.random.fork_rng(devices=[]):
         # torch.manual_seed would also seed every GPU, and fork_rng gives only the CPU's state back.
         torch.default_generator.manual_seed(int(seed))

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 from torch import nn
 
-from mialib.errors import nearest
-from mialib.models.parts import Network, at_least, convolution, he_normal, pool, residual_blocks
+from mialib.errors import between, nearest
+from mialib.models.parts import Network, convolution, he_normal, pool, residual_blocks
 
 # torchvision is imported where it is used: that takes as long as importing torch.
 
@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 
 def mlp(shape: Shape, classes: int, *, widths: tuple[int, ...] = (1024, 512, 256, 128)) -> Network:
     """The Tanh perceptron of PAST for Purchase100 and Texas100."""
-    at_least(1, **{f"widths[{i}]": width for i, width in enumerate(widths)})
+    between(1, math.inf, whole=True, widths=widths)
     sizes = [math.prod(shape), *widths]
     layers = [nn.Flatten()]
     for before, after in pairwise(sizes):
@@ -26,7 +26,7 @@ def mlp(shape: Shape, classes: int, *, widths: tuple[int, ...] = (1024, 512, 256
 
 def resnet20(shape: Shape, classes: int, *, width: int = 16, norm: str = "batch") -> Network:
     """The ResNet-20 with projection shortcuts: 272,474 parameters at width 16 on colour images."""
-    at_least(1, width=width)
+    between(1, math.inf, whole=True, width=width)
     stem = convolution(shape[0], width, norm=norm, kernel_size=3, padding=1)
     features = nn.Sequential(*stem, *residual_blocks((width, 2 * width, 4 * width), 3, norm), *pool())
     return Network(features, nn.Linear(4 * width, classes))
@@ -96,7 +96,7 @@ def densenet3(shape: Shape, classes: int, *, growth: int = 12, layers: int = 19)
     """The DenseNet-BC of CRL: three dense blocks, which halve the channels and the image between them."""
     from torchvision.models import DenseNet
 
-    at_least(1, growth=growth, layers=layers)
+    between(1, math.inf, whole=True, growth=growth, layers=layers)
     _large_enough("densenet3", shape, 4)
     theirs = DenseNet(growth, (layers,) * 3, num_init_features=2 * growth)
     stem = nn.Conv2d(shape[0], 2 * growth, 3, padding=1, bias=False)

@@ -79,10 +79,3 @@ def he_normal(network: nn.Module) -> nn.Module:
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
     return network
-
-
-def at_least(least: int, **numbers: int) -> None:
-    """Refuse numbers below `least`; their names go into the error."""
-    for name, number in numbers.items():
-        if number < least:
-            raise ValueError(f"{name} must be at least {least}, found {number}.")

@@ -6,6 +6,7 @@ from matplotlib.figure import FigureBase
 from numpy.typing import ArrayLike
 
 from mialib import metrics
+from mialib.errors import between
 from mialib.plots.picture import COLOR, LINE, Picture
 
 
@@ -30,7 +31,7 @@ def images(x: np.ndarray, labels: list[str], *, columns: int = 10) -> Picture:
 
 def histograms(member: ArrayLike, non_member: ArrayLike, *, label: str = "loss") -> Picture:
     """Two overlaid histograms of a positive quantity, on a logarithmic axis."""
-    member, non_member = np.asarray(member), np.asarray(non_member)
+    member, non_member = _losses(member), _losses(non_member)
     median, other = float(np.median(member)), float(np.median(non_member))
     return Picture(
         lambda figure: _histograms(figure.subplots(), member, non_member, label),
@@ -89,7 +90,7 @@ def roc(attacks: dict[str, tuple[ArrayLike, ArrayLike]]) -> Picture:
 
 def threshold_view(member_loss: ArrayLike, non_member_loss: ArrayLike, *, threshold: float) -> Picture:
     """What one threshold on the loss does: histograms, confusion matrix, the point on both ROCs."""
-    member, non_member = np.asarray(member_loss), np.asarray(non_member_loss)
+    member, non_member = _losses(member_loss), _losses(non_member_loss)
     scores = -np.concatenate([member, non_member])
     is_member = np.arange(len(scores)) < len(member)
     curve = metrics.roc(scores, is_member)
@@ -145,6 +146,14 @@ def accusations(tpr: float, fpr: float, *, prior: float, candidates: int = 10_00
         size=(8.4, 2.7),
         numbers={"ppv": value, "accused_members": right, "accused_non_members": wrong},
     )
+
+
+def _losses(values: ArrayLike) -> np.ndarray:
+    values = np.asarray(values)
+    if values.ndim != 1 or not len(values):
+        raise ValueError(f"A histogram needs an array (n,) with n ≥ 1, found shape {values.shape}.")
+    between(0, np.inf, loss=values)
+    return values
 
 
 def _histograms(axes: Axes, member: np.ndarray, non_member: np.ndarray, label: str, *, legend: bool = True) -> None:
