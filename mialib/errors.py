@@ -19,7 +19,7 @@ def nearest(kind: str, name: str, known: Iterable[str]) -> str:
     return f"There is no {kind} {name!r}{hint} Known: {', '.join(known)}."
 
 
-def between(low: float, high: float, *, whole: bool = False, nan: bool = False, **values: ArrayLike) -> None:
+def between(low: float, high: float, /, *, whole: bool = False, nan: bool = False, **values: ArrayLike) -> None:
     """Refuse what is not a finite number (or an array of them) in low … high; `nan` lets NaN pass.
 
     >>> between(0, 1, prior=50)
@@ -31,9 +31,9 @@ def between(low: float, high: float, *, whole: bool = False, nan: bool = False, 
     """
     for name, value in values.items():
         array = np.asarray(value)
-        if array.dtype.kind in ("iu" if whole else "iuf"):
+        if not array.size or array.dtype.kind in ("iu" if whole else "iuf"):
             outside = array[~((array >= low) & (array <= high) & np.isfinite(array)) & ~(nan & np.isnan(array))]
-            if not outside.size:
+            if not outside.size:  # An empty array has nothing to refuse.
                 continue
             value = outside.flat[0]
         kind = "a whole number" if whole else "a number"

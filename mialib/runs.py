@@ -13,6 +13,8 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -106,54 +108,66 @@ def train(configuration: Configuration, folder: Path) -> None:
     """Do the run and write its files into `folder`."""
     from safetensors.torch import save_model
 
-    started, threads = time.perf_counter(), torch.get_num_threads()
-    torch.set_num_threads(configuration.threads)
-    try:
+    started = time.perf_counter()
+    with _threads(configuration.threads):
         side, model = configuration.side_records(), configuration.build_model()
-        losses: list[np.ndarray] = []
-
-        def on_epoch(model, epoch):
-            last = epoch == configuration.recipe.epochs
-            due = configuration.trace and (epoch % configuration.trace == 0 or last)
-            return _watch(collect(model, side), losses) if due else {}
-
-        history = fit(
-            model,
-            side.train,
-            configuration.recipe,
-            defense=configuration.defense,
-            reference=side.inference,
-            seed=configuration._seed("fit"),
-            device=configuration.device,
-            on_epoch=on_epoch,
-        )
-        signals = collect(model, side)
-        parts = {name: _accuracy(model, part) for name, part in side.parts().items()}
-    finally:
-        torch.set_num_threads(threads)
+        history, seen = _fit(configuration, model, side)
+        accuracy = _accuracy(model, side, seen[-1])
     save_model(model, str(folder / "weights.safetensors"))
-    signals.save(folder / "signals.npz")
+    seen[-1].save(folder / "signals.npz")
     if configuration.trace:
-        np.savez(folder / "trace.npz", losses=np.stack(losses))
+        np.savez(folder / "trace.npz", losses=np.stack([signals.loss() for signals in seen]).astype(np.float32))
     write_json(folder / "config.json", describe(configuration))
-    metrics = {"accuracy": parts, "loss_gap": loss_gap(signals), "history": history}
+    metrics = {"accuracy": accuracy, "loss_gap": loss_gap(seen[-1]), "history": history}
     write_json(folder / "metrics.json", metrics)
     write_json(folder / "provenance.json", _provenance(configuration, time.perf_counter() - started))
 
 
-def _watch(signals: Signals, losses: list[np.ndarray]) -> dict:
-    """One epoch's line of the history, and every record's loss for the trace."""
-    losses.append(signals.loss().astype(np.float32))
-    correct = signals.correct()
-    return {
-        "train_accuracy": float(correct[signals.is_member].mean()),
-        "test_accuracy": float(correct[~signals.is_member].mean()),
-        "loss_gap": loss_gap(signals),
-    }
+@contextmanager
+def _threads(number: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
-def _accuracy(model: torch.nn.Module, part: data.Records) -> float:
-    return float((predict(model, part).argmax(axis=1) == part.y).mean())
+def _fit(configuration: Configuration, model: models.Network, side: Side) -> tuple[list[dict], list[Signals]]:
+    """Train; return the history, and the signals after each traced epoch and the last."""
+    seen = []
+
+    def on_epoch(model: torch.nn.Module, epoch: int) -> dict:
+        last = epoch == configuration.recipe.epochs
+        if not last and not (configuration.trace and epoch % configuration.trace == 0):
+            return {}
+        seen.append(collect(model, side))
+        right = seen[-1].correct()
+        member = seen[-1].is_member
+        accuracies = {"train_accuracy": float(right[member].mean()), "test_accuracy": float(right[~member].mean())}
+        return accuracies | {"loss_gap": loss_gap(seen[-1])}
+
+    history = fit(
+        model,
+        side.train,
+        configuration.recipe,
+        defense=configuration.defense,
+        reference=side.inference,
+        seed=configuration._seed("fit"),
+        device=configuration.device,
+        on_epoch=on_epoch,
+    )
+    return history, seen
+
+
+def _accuracy(model: torch.nn.Module, side: Side, signals: Signals) -> dict[str, float]:
+    """The share of right predictions in each part; train and test were looked at already."""
+    right, member = signals.correct(), signals.is_member
+    found = {"train": float(right[member].mean()), "test": float(right[~member].mean())}
+    for name, part in side.parts().items():
+        if name not in found:
+            found[name] = float((predict(model, part).argmax(axis=1) == part.y).mean())
+    return found
 
 
 def _provenance(configuration: Configuration, seconds: float) -> dict:

@@ -20,7 +20,7 @@ from itertools import combinations
 import numpy as np
 
 from mialib.data.records import Records
-from mialib.errors import nearest
+from mialib.errors import between, nearest
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,8 @@ def halves(
     {'target': (449, 449), 'shadow-0': (449, 449), 'shadow-1': (449, 449)}
     """
     _enough("halves", records, parts=4)
-    if shadows < 1:
-        raise ValueError(f"halves needs at least 1 shadow, found shadows={shadows}.")
-    _check_share("inference", inference, "each half")
+    between(1, np.inf, whole=True, shadows=shadows)
+    between(0, 1, inference=inference)
     ours, theirs = _equal_parts(_shuffled(len(records), seed), 2)
     plan = {"target": _train_and_test(ours, inference, validation)}
     for k in range(shadows):
@@ -156,7 +155,8 @@ def in_out_mask(n: int, models: int, *, seed: int = 0) -> np.ndarray:
     >>> in_out_mask(6, 4).sum(axis=0), in_out_mask(6, 4).sum(axis=1)
     (array([2, 2, 2, 2, 2, 2]), array([3, 3, 3, 3]))
     """
-    if models < 2 or models % 2:
+    between(2, np.inf, whole=True, models=models)
+    if models % 2:
         raise ValueError(f"models must be even, so that a record can be in exactly half of them; found {models}.")
     rng = np.random.default_rng(seed)
     mask = np.zeros((models, n), bool)
@@ -202,14 +202,9 @@ def _train_and_test(half: np.ndarray, inference: float, validation: float) -> di
 
 def _hold_out(train: np.ndarray, validation: float) -> dict[str, np.ndarray]:
     """A training part without its validation share, and that share."""
-    _check_share("validation", validation, "the training part")
+    between(0, 1, validation=validation)
     held_out = round(validation * len(train))
     return {"train": train[held_out:], "validation": train[:held_out]}
-
-
-def _check_share(name: str, share: float, of: str) -> None:
-    if not 0 <= share < 1:
-        raise ValueError(f"{name} is a share of {of}, from 0 up to but not 1; found {share}.")
 
 
 def _enough(scheme: str, records: Records, *, parts: int) -> None:

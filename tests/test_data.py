@@ -53,7 +53,7 @@ def test_another_seed_draws_other_records(name):
     assert (first.y != second.y).mean() > 0.5
 
 
-@pytest.mark.parametrize(("name", "usual"), [("letters", 4800), ("digits", 1797)])
+@pytest.mark.parametrize(("name", "usual"), [("letters", 4200), ("digits", 1797)])
 def test_the_usual_size_is_the_documented_one(name, usual):
     assert len(data.load(name)) == usual
     assert f"{usual:,}" in (data.LOADERS[name].__doc__ + data.embedded.__doc__)

@@ -81,7 +81,7 @@ def test_records_of_another_shape_fail(name):
 
 
 def test_a_convolution_on_records_that_are_no_images_is_refused():
-    with pytest.raises(ValueError, match=r"resnet20 needs images .* found records of shape \(600,\)"):
+    with pytest.raises(ValueError, match=r"resnet20 needs records of shape .* found \(600,\)"):
         models.build("resnet20", shape=(600,), classes=100)
 
 

@@ -282,7 +282,7 @@ def test_the_folder_says_its_configuration(run, tiny):
         ({"split": "six_part"}, "did you mean 'six_parts'"),
         ({"side": "targets"}, "did you mean 'target'"),
         ({"size": 30}, "six_parts needs at least"),
-        ({"validation": 1.0}, "validation is a share"),
+        ({"validation": 1.0}, "validation must be a number|no records"),
     ],
 )
 def test_settings_that_cannot_work_are_explained_and_leave_nothing(tiny, store, changes, complaint):

@@ -24,7 +24,7 @@ from mialib.training import fit
 
 # What each dataset holds: records, shape, classes.
 SHAPES = {
-    "letters": (4_800, (1, 16, 16), 10),
+    "letters": (4_200, (1, 16, 16), 10),
     "shoppers": (24_000, (600,), 100),
     "cifar10": (60_000, (3, 32, 32), 10),
     "cifar10_past": (60_000, (3, 32, 32), 10),

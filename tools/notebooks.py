@@ -146,7 +146,7 @@ def execute(notebook: NotebookNode, *, title: str, home: Path, profile: str = "q
             if cell.cell_type == "code":
                 client.execute_cell(cell, position)
             elif position:  # the header is filled last
-                cell.source = BRACES.sub(lambda match: _evaluate(client, match[1]), cell.source)
+                cell.source = _fill(client, cell.source)
             bar.update()
         seconds = time.perf_counter() - started
         yield client
@@ -168,15 +168,20 @@ def clean(notebook: NotebookNode) -> None:
                 raise RuntimeError(f"Cell {cell.id} wrote to stderr: {json.dumps(output)[:2000]}")
 
 
-def _evaluate(client: NotebookClient, expression: str) -> str:
-    """Format `expression` (with an optional :format) in the lesson's own kernel."""
-    probe = new_code_cell(f"print(f'''{{{expression}}}''')")
+def _fill(client: NotebookClient, text: str) -> str:
+    """Replace each {{expression}}, with its optional :format, by its value in the lesson's own kernel."""
+    expressions = BRACES.findall(text)
+    if not expressions:
+        return text
+    listed = ", ".join(f"f'''{{{expression}}}'''" for expression in expressions)
+    probe = new_code_cell(f"import json as _json\nprint(_json.dumps([{listed}]))")
     client.nb.cells.append(probe)
     try:
         client.execute_cell(probe, len(client.nb.cells) - 1, store_history=False)
     finally:
         client.nb.cells.pop()
-    return "".join(output.text for output in probe.outputs).strip()
+    values = iter(json.loads("".join(output.text for output in probe.outputs)))
+    return BRACES.sub(lambda _: next(values), text)
 
 
 def cell_tagged(notebook: NotebookNode, tag: str) -> NotebookNode:
@@ -200,45 +205,41 @@ def _neighbours(lesson: Lesson, series: list[Lesson]) -> str:
 
 
 def execute_all(chosen: list[Lesson], series: list[Lesson], **options) -> dict[str, NotebookNode]:
-    """Execute lessons one after the other; a lesson that fails is named, the others still run."""
-    done, failed = {}, []
+    """Execute lessons one after the other; one that fails is named and left out, the others still run."""
+    done = {}
     for lesson in chosen:
         notebook = assemble(lesson, series)
         try:
             for _ in execute(notebook, title=lesson.name, **options):
                 pass
         except Exception as error:
-            failed.append(lesson.name)
             print(f"{lesson.name} failed: {str(error)[-3000:]}", file=sys.stderr)
         else:
             done[lesson.name] = notebook
-    if failed:
-        raise SystemExit(f"Failed: {', '.join(failed)}. Made: {', '.join(done) or 'nothing'}.")
     return done
 
 
 def build(chosen: list[Lesson], series: list[Lesson]) -> None:
     """Rebuild the committed notebooks, each from an empty store so that its time is honest."""
-    import shutil
     import tempfile
 
     import readme
 
+    done = {}
     for lesson in chosen:
-        with tempfile.TemporaryDirectory() as folder:
-            figures = Path(folder) / "figures"
-            ((name, notebook),) = execute_all([lesson], series, home=Path(folder), figures=figures).items()
-            if (figures / readme.PICTURE.name).exists():
-                shutil.copy(figures / readme.PICTURE.name, readme.PICTURE)
+        with tempfile.TemporaryDirectory() as home:
+            done |= execute_all([lesson], series, home=Path(home))
+    for name, notebook in done.items():
         nbformat.write(notebook, NOTEBOOKS / f"{name}.ipynb")
+        readme.keep_picture(notebook)
     readme.update(series)
+    _complain_about_missing(chosen, done)
 
 
 def run(chosen: list[Lesson], series: list[Lesson], profile: str) -> None:
     """Execute into build/ and say what was made."""
     import pages
 
-    sys.path.insert(0, str(ROOT))
     from mialib import paths
 
     BUILD.mkdir(exist_ok=True)
@@ -252,6 +253,12 @@ def run(chosen: list[Lesson], series: list[Lesson], profile: str) -> None:
     figures = len(list((BUILD / "figures").glob("*.png")))
     print(f"\nMade {len(done)} notebooks, their pages and {figures} figures (PNG and SVG) in build/.")
     print("Read:  open build/index.html in a browser.\nMove the sliders:  make lab")
+    _complain_about_missing(chosen, done)
+
+
+def _complain_about_missing(chosen: list[Lesson], done: dict) -> None:
+    if failed := [lesson.name for lesson in chosen if lesson.name not in done]:
+        raise SystemExit(f"Failed: {', '.join(failed)}; the reason stands above.")
 
 
 def main() -> None:

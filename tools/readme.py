@@ -1,5 +1,6 @@
 """Keep the README true: its table of lessons is written from the executed notebooks, its badges from the address."""
 
+import base64
 import re
 from pathlib import Path
 
@@ -30,6 +31,14 @@ def update(series: list) -> None:
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
     readme.write_text(TABLE.sub(lambda m: m[1] + table(series) + m[2], text), encoding="utf-8")
+
+
+def keep_picture(notebook: nbformat.NotebookNode) -> None:
+    """Copy the README's picture out of the lesson that draws it."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if f'name="{PICTURE.stem}"' in cell.source and "image/png" in output.get("data", {}):
+                PICTURE.write_bytes(base64.b64decode(output.data["image/png"]))
 
 
 def with_badges(text: str, *, address: str, colab: str) -> str:

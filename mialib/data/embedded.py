@@ -27,8 +27,8 @@ SIDE = 16
 
 @lru_cache(maxsize=4)
 def letters(*, size: int | None = None, seed: int = 0) -> Records:
-    """Draw `size` letter images (4,800 unless told)."""
-    n = size or 4800
+    """Draw `size` letter images (4,200 unless told)."""
+    n = size or 4200
     rng = np.random.default_rng(seed)
     y = rng.integers(len(LETTERS), size=n)
     glyph = _glyphs()[rng.integers(len(FACES), size=n), y]  # (n, GLYPH, GLYPH)

@@ -133,7 +133,7 @@ gap = [line["loss_gap"] for line in target.traced]
 by_epoch = []
 for ours, theirs in zip(target.losses_by_epoch, shadow.losses_by_epoch, strict=True):
     at_this_epoch = attacks.threshold.best_threshold(-theirs, shadow_is_member)
-    by_epoch.append(metrics.evaluate(-ours - at_this_epoch, is_member).advantage)
+    by_epoch.append(metrics.evaluate(-ours - at_this_epoch, is_member, draws=300).advantage)
 
 curve = [estimate.value for estimate in by_epoch]
 middle = target.traced[len(by_epoch) // 2]
