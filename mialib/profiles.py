@@ -45,7 +45,7 @@ def _quick() -> dict[str, Configuration]:
 def _cpu() -> dict[str, Configuration]:
     """Real data on a patient laptop: six parts of 3,000 CIFAR-10 images, no augmentation."""
     return {
-        "images": Configuration(data="cifar10", size=18_000, recipe=Recipe(epochs=60), trace=10),
+        "images": Configuration(data="cifar10", size=18_000, recipe=Recipe(epochs=50), trace=10),
         "baskets": Configuration(data="purchase100", size=24_000, model="mlp", recipe=Recipe(epochs=60, lr=0.05)),
     }
 
