@@ -17,7 +17,7 @@ test: $(READY)  ## every test
 	$(BIN)/python -m pytest
 
 lab: $(READY)  ## JupyterLab on localhost, opened at lesson 00
-	$(BIN)/jupyter lab --ip=localhost notebooks/00_start_here.ipynb
+	$(BIN)/jupyter lab --ip=localhost $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00_start_here.ipynb
 
 notebooks: $(READY)  ## rebuild the committed notebooks and the README's table (ONLY="00 01" for some)
 	$(BIN)/python tools/notebooks.py build --only $(ONLY)

@@ -28,7 +28,7 @@ class Verdict:
         return self.text
 
     def _repr_markdown_(self) -> str:
-        return f"{'✅' if self.right else '📝'} **{self.text.split('.')[0]}.**{self.text.partition('.')[2]}"
+        return f"{'✔' if self.right else '✎'} **{self.text.split('.')[0]}.**{self.text.partition('.')[2]}"
 
 
 def _check(ask: Callable[[Callable], str | None]) -> Callable[[Callable], Verdict]:

@@ -47,4 +47,4 @@ def test_a_check_never_stops_a_notebook(check):
 
     assert "Not done yet" in check(undone).text
     assert "ZeroDivisionError" in check(lambda *_: 1 / 0).text
-    assert "📝" in check(undone)._repr_markdown_()
+    assert "✎" in check(undone)._repr_markdown_()

@@ -161,9 +161,13 @@ def clean(notebook: NotebookNode) -> None:
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
-        for output in cell.get("outputs", []):
-            if "data" in output:
-                output.data.pop(WIDGET, None)
+        # A slider keeps its sentence; a progress bar, which is a widget too, keeps nothing.
+        outputs = cell.get("outputs", [])
+        for output in [one for one in outputs if WIDGET in one.get("data", {})]:
+            del output.data[WIDGET]
+            if not output.data["text/plain"].startswith("A slider"):
+                outputs.remove(output)
+        for output in outputs:
             if output.output_type == "error" or (output.output_type == "stream" and output.name == "stderr"):
                 raise RuntimeError(f"Cell {cell.id} wrote to stderr: {json.dumps(output)[:2000]}")
 

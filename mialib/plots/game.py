@@ -3,6 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from mialib import metrics
@@ -54,6 +55,8 @@ def by_epoch(epoch: ArrayLike, gap: ArrayLike, advantage: ArrayLike, interval: n
         right.plot(epoch, advantage, color=COLOR["target"], marker="s", linestyle="--")
         right.axhline(0, color=COLOR["chance"], linestyle=LINE["chance"])
         right.set(xlabel="epoch", ylabel="TPR − FPR", title="advantage of the loss attack, 95 % interval")
+        for axes in (left, right):
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
     correlation = float(np.corrcoef(gap, advantage)[0, 1])
     return Picture(

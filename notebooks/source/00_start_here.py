@@ -105,8 +105,8 @@ result
 # falsely accused: {{result.advantage.value:.2f}} here, on a scale where a coin has 0 and an oracle 1. The **AUC**,
 # {{result.auc.value:.2f}}, is the chance that a random member gets a higher score than a random non-member. Both
 # come with an interval, because another {{result.members:,}} + {{result.non_members:,}} records would have given
-# slightly different numbers. *Yours may differ* in the second decimal on another machine; an advantage below 0.3 would
-# mean that the model has not memorised.
+# slightly different numbers. *Yours may differ* by 0.1 or so on another machine; an advantage below 0.3 would mean
+# that the model has not memorised.
 
 # %% [markdown]
 # ## Four habits that keep the numbers honest

@@ -46,7 +46,7 @@ for name, accuracy in rows:
 # %% [markdown]
 # **What to see.** On its members the target is right {{rows[0][1]['train']:.1%}} of the time, on non-members
 # {{rows[0][1]['test']:.1%}}; the shadow, {{rows[1][1]['train']:.1%}} and {{rows[1][1]['test']:.1%}}, behaves the same way, and
-# that is why it is useful. *Yours may differ* by a few points. If the first number is below 99 %, the model has not
+# that is why it is useful. *Yours may differ* by several points. If the first number is below 99 %, the model has not
 # memorised yet, and every attack below will be weaker.
 
 # %% [markdown]
