@@ -204,6 +204,8 @@ def _hold_out(train: np.ndarray, validation: float) -> dict[str, np.ndarray]:
     """A training part without its validation share, and that share."""
     between(0, 1, validation=validation)
     held_out = round(validation * len(train))
+    if held_out == len(train):
+        raise ValueError(f"validation = {validation} leaves no records to train on. Choose a smaller share.")
     return {"train": train[held_out:], "validation": train[:held_out]}
 
 

@@ -108,7 +108,8 @@ def threshold_view(member_loss: ArrayLike, non_member_loss: ArrayLike, *, thresh
         for axes, is_log in ((linear, False), (log, True)):
             _curve(axes, curve, "target")
             _roc_axes(axes, is_log)
-            axes.plot(fpr, tpr, "o", color=COLOR["mark"], markersize=7, clip_on=False)
+            floor = 1e-3 if is_log else 0.0  # A rate of 0 has no place on a logarithmic axis: show it at the edge.
+            axes.plot(max(fpr, floor), max(tpr, floor), "o", color=COLOR["mark"], markersize=7, clip_on=False)
             axes.set_title("ROC, log axes" if is_log else f"advantage {tpr - fpr:.2f}")
 
     return Picture(
