@@ -25,8 +25,8 @@ notebooks: $(READY)  ## rebuild the committed notebooks and the README's table (
 dry-run: $(READY)  ## every configuration of PROFILE builds and takes two steps; nothing is downloaded
 	$(BIN)/python tools/dry_run.py $(PROFILE)
 
-record: $(READY)  ## a real run for data/measured/: PROFILE=cpu EXPERIMENT=images DATA=path.npz
-	$(BIN)/python tools/record.py $(PROFILE) $(EXPERIMENT) $(if $(DATA),--data $(DATA))
+record: $(READY)  ## a real run for data/measured/: PROFILE=cpu EXPERIMENT=images DATA=path.npz NOTE="…"
+	$(BIN)/python tools/record.py $(PROFILE) $(EXPERIMENT) $(if $(DATA),--data "$(DATA)" --note "$(NOTE)")
 
 badges: $(READY)  ## point badges and set-up cells at REPO=owner/name
 	$(BIN)/python tools/badges.py "$(REPO)"

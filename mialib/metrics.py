@@ -19,7 +19,6 @@ Definitions (introduced in notebook 01):
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf, nan
 from typing import NamedTuple
 
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mialib.errors import between
+from mialib.estimates import Estimate, Evaluation
 
 
 class Roc(NamedTuple):
@@ -35,39 +35,6 @@ class Roc(NamedTuple):
     fpr: np.ndarray
     tpr: np.ndarray
     threshold: np.ndarray
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its 95 % interval. `note` says why there is no number."""
-
-    value: float
-    low: float = nan
-    high: float = nan
-    note: str = ""
-
-    def __str__(self) -> str:
-        return self.note or f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Every number that the course reports of one attack on one model."""
-
-    members: int
-    non_members: int
-    auc: Estimate
-    advantage: Estimate
-    best_advantage: Estimate
-    tpr_at_1_percent: Estimate
-    tpr_at_0_1_percent: Estimate
-
-    def _repr_markdown_(self) -> str:
-        members, non_members, *estimates = vars(self).values()
-        names = ["AUC", "advantage at the shadow's threshold", "best advantage (optimistic)"]
-        rows = zip([*names, "TPR at 1 % FPR", "TPR at 0.1 % FPR"], estimates, strict=True)
-        head = f"| {members:,} members, {non_members:,} non-members | value [95 % interval] |\n|---|---|\n"
-        return head + "\n".join(f"| {name} | {estimate} |" for name, estimate in rows)
 
 
 def check(scores: ArrayLike, is_member: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -124,8 +91,10 @@ def best_advantage(scores: ArrayLike, is_member: ArrayLike) -> float:
     return float((tpr - fpr).max())
 
 
-def tpr_at_fpr(scores: ArrayLike, is_member: ArrayLike, fpr: float) -> Estimate:
-    """The largest TPR whose FPR is at most `fpr`, with its Clopper-Pearson interval at that threshold.
+def tpr_at_fpr(scores: ArrayLike, is_member: ArrayLike, fpr: float, *, draws: int = 1000, seed: int = 0) -> Estimate:
+    """The largest TPR whose FPR is at most `fpr`, with its bootstrap interval.
+
+    The threshold is itself found on these non-members, so an interval that took it as given would be too narrow.
 
     >>> print(tpr_at_fpr([3, 2, 1, 0], [True, True, False, False], 0.001))
     not resolvable with 2 non-members
@@ -133,9 +102,12 @@ def tpr_at_fpr(scores: ArrayLike, is_member: ArrayLike, fpr: float) -> Estimate:
     curve, n = roc(scores, is_member), int((~np.asarray(is_member, bool)).sum())
     if not resolvable(fpr, n):
         return Estimate(nan, note=f"not resolvable with {n:,} non-members")
-    value = curve.tpr[np.searchsorted(curve.fpr, fpr + 1e-12, side="right") - 1]
-    members = len(np.asarray(scores)) - n
-    return Estimate(float(value), *clopper_pearson(round(value * members), members))
+
+    def largest(fprs: np.ndarray, tprs: np.ndarray, _: np.ndarray) -> np.ndarray:
+        return np.where(fprs <= fpr + 1e-12, tprs, 0).max(axis=-1)
+
+    low, high = bootstrap(scores, is_member, largest, draws=draws, seed=seed)
+    return Estimate(float(largest(*curve)), float(low), float(high))
 
 
 def resolvable(fpr: float, non_members: int) -> bool:
@@ -222,8 +194,14 @@ def evaluate(scores: ArrayLike, is_member: ArrayLike, *, draws: int = 1000, seed
     intervals = bootstrap(scores, is_member, _headline_numbers, draws=draws, seed=seed)
     values = _headline_numbers(*roc(scores, is_member))
     headline = [Estimate(*map(float, row)) for row in zip(values, *intervals, strict=True)]
-    low_fpr = [tpr_at_fpr(scores, is_member, fpr) for fpr in (0.01, 0.001)]
-    return Evaluation(int(is_member.sum()), int((~is_member).sum()), *headline, *low_fpr)
+    rates = [_share(scores[chosen] >= 0) for chosen in (is_member, ~is_member)]
+    low_fpr = [tpr_at_fpr(scores, is_member, fpr, draws=draws, seed=seed) for fpr in (0.01, 0.001)]
+    return Evaluation(int(is_member.sum()), int((~is_member).sum()), *headline, *rates, *low_fpr)
+
+
+def _share(said_member: np.ndarray) -> Estimate:
+    """A rate at a threshold that was fixed beforehand, with its exact interval."""
+    return Estimate(float(said_member.mean()), *clopper_pearson(int(said_member.sum()), len(said_member)))
 
 
 def _last_of_each(sorted_scores: np.ndarray) -> np.ndarray:

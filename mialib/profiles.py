@@ -73,10 +73,11 @@ def _past() -> dict[str, Configuration]:
     """SGD 0.01 with a cosine over 100 epochs, batch 128; crops and flips in training (its code augments everywhere)."""
     tables = Configuration(model="mlp", recipe=Recipe(epochs=100, lr=0.01), device="auto")
     photos = tables.but(recipe=Recipe(epochs=100, lr=0.01, augment=True))
+    flipped = tables.but(recipe=Recipe(epochs=100, lr=0.01, augment="flip"))
     return {
         "cifar10": photos.but(data="cifar10_past", model="resnet18", options={"stem": "imagenet"}),
         "cifar100": photos.but(data="cifar100_past", model="densenet121", options={"pretrained": True}),
-        "imagenet": photos.but(data="imagenet", size=60_000, model="densenet121", options={"pretrained": True}),
+        "imagenet": flipped.but(data="imagenet", size=60_000, model="densenet121", options={"pretrained": True}),
         "purchase100": tables.but(data="purchase100"),
         "texas100": tables.but(data="texas100"),
     }

@@ -10,7 +10,6 @@ provenance.json.
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 from collections.abc import Iterator
@@ -85,14 +84,18 @@ def get(configuration: Configuration, *, store: Store | None = None) -> Run:
 
 
 def get_all(configurations: list[Configuration], *, store: Store | None = None, jobs: int | None = None) -> list[Run]:
-    """Several runs, those that are missing side by side in `jobs` processes (all cores unless told)."""
+    """Several runs; those that are missing side by side in `jobs` processes.
+
+    Unless told, `jobs` is the number of cores, and 1 where a GPU does the work.
+    """
     from joblib import Parallel, delayed
     from tqdm.auto import tqdm
 
     store = store or default_store()
     missing = [c for c in configurations if store.find(c.key) is None]
     if len(missing) > 1:
-        work = Parallel(n_jobs=jobs or os.cpu_count(), return_as="generator_unordered")(
+        on_cpu = all(pick_device(c.device).type == "cpu" for c in missing)
+        work = Parallel(n_jobs=jobs or (-1 if on_cpu else 1), return_as="generator_unordered")(
             delayed(get)(configuration, store=store) for configuration in missing
         )
         for _ in tqdm(work, "runs", total=len(missing), delay=2, leave=False, unit="run"):
@@ -153,6 +156,7 @@ def _fit(configuration: Configuration, model: models.Network, side: Side) -> tup
         configuration.recipe,
         defense=configuration.defense,
         reference=side.inference,
+        validation=side.validation,
         seed=configuration._seed("fit"),
         device=configuration.device,
         on_epoch=on_epoch,

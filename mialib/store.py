@@ -135,7 +135,7 @@ def _flush(path: Path) -> None:
     """Ask the system to put a file or folder on the disk before going on."""
     if os.name == "nt" and path.is_dir():
         return  # Windows cannot open a folder.
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

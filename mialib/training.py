@@ -39,12 +39,14 @@ class Recipe:
     schedule: str = "cosine"  # or "constant", or "steps": from each milestone on, lr × its factor
     milestones: tuple[float, ...] = (0.5, 0.75)  # shares of the epochs
     factors: tuple[float, ...] = (0.1, 0.01)
-    augment: bool = False  # random crops (padding 4) and flips, each record by its own draw
+    augment: bool | str = False  # True: random crops (padding 4) and flips, each record by its own draw; or "flip"
 
     def __post_init__(self):
         between(1, inf, whole=True, epochs=self.epochs, batch_size=self.batch_size)
         if self.schedule not in ("cosine", "steps", "constant"):
             raise ValueError(f"schedule must be 'cosine', 'steps' or 'constant', found {self.schedule!r}.")
+        if self.augment not in (True, False, "flip"):
+            raise ValueError(f"augment must be True, False or 'flip', found {self.augment!r}.")
         if self.schedule == "steps" and len(self.milestones) != len(self.factors):
             raise ValueError(f"Each milestone needs its factor, found {self.milestones} and {self.factors}.")
         between(0, inf, lr=self.lr, weight_decay=self.weight_decay)
@@ -73,8 +75,10 @@ class Training:
     recipe: Recipe
     members: tuple[Tensor, Tensor]
     reference: tuple[Tensor, Tensor] | None  # the inference part, for defenses that tune on non-members
+    validation: tuple[Tensor, Tensor] | None  # set aside from the training part, for choosing when to stop
     generator: torch.Generator  # for a defense's own draws, which never change the members' order
     epoch: int = 0
+    schedule: torch.optim.lr_scheduler.LRScheduler | None = None  # made after `prepare`; a defense may restart it
 
     def batches(
         self, records: tuple[Tensor, Tensor], *, generator: torch.Generator | None = None
@@ -110,32 +114,40 @@ def fit(
     *,
     defense: Plain = Plain(),
     reference: Records | None = None,
+    validation: Records | None = None,
     seed: int = 0,
     device: str = "auto",
     on_epoch: Callable[[nn.Module, int], dict | None] | None = None,
 ) -> list[dict]:
     """Train `model` in place and return one dictionary an epoch, with its number and its mean loss.
 
-    `reference` holds non-members that a defense may tune on; never evaluate on them. `on_epoch(model, epoch)`
-    may return more entries for the history.
+    `reference` holds non-members that a defense may tune on, `validation` records that it may choose by; never
+    evaluate on either. `on_epoch(model, epoch)` may return more entries for the history.
     """
     where = pick_device(device)
     model.to(where, memory_format=torch.channels_last if members.x.ndim == 4 else torch.preserve_format)
     order, generator = torch.Generator().manual_seed(seed), torch.Generator().manual_seed(seed + 1)
     optimizer = recipe.optimizer(model)
-    reference = to_device(reference, where) if reference is not None else None
-    training = Training(model, optimizer, recipe, to_device(members, where), reference, generator)
+    parts = [to_device(part, where) if part is not None else None for part in (members, reference, validation)]
+    training = Training(model, optimizer, recipe, *parts, generator)
     history = []
     with torch.random.fork_rng(devices=[where] if where.type == "cuda" else []):
         torch.manual_seed(seed)  # Dropout draws from the global generator; give it back as it was.
         defense.prepare(training)
-        schedule = recipe.scheduler(training.optimizer)
+        _check_model(model, training.model)
+        training.schedule = recipe.scheduler(training.optimizer)
         for training.epoch in tqdm(range(1, recipe.epochs + 1), "training", delay=2, leave=False, unit="epoch"):
             history.append(_epoch(training, defense, order))
-            schedule.step()
+            training.schedule.step()
             if on_epoch is not None:
                 history[-1] |= on_epoch(training.model, training.epoch) or {}
     return history
+
+
+def _check_model(given: nn.Module, prepared: nn.Module) -> None:
+    """A defense may wrap the model that it is given; a copy would be trained in its place and thrown away."""
+    if not {id(p) for p in given.parameters()} <= {id(p) for p in prepared.parameters()}:
+        raise ValueError("prepare() must wrap the model that it is given, but its parameters are no longer there.")
 
 
 def _epoch(training: Training, defense: Plain, order: torch.Generator) -> dict:
@@ -145,7 +157,7 @@ def _epoch(training: Training, defense: Plain, order: torch.Generator) -> dict:
     optimizer, total = training.optimizer, torch.zeros((), device=training.members[1].device)
     for x, y in training.batches(training.members, generator=order):
         if training.recipe.augment:
-            x = crop_and_flip(x, generator=order)
+            x = crop_and_flip(x, generator=order, padding=0 if training.recipe.augment == "flip" else 4)
         optimizer.zero_grad()
         loss = defense.loss(training, x, y)
         loss.backward()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from mialib import metrics
@@ -152,11 +152,24 @@ def test_tied_records_enter_together():
     assert metrics.tpr_at_fpr(scores, is_member, 0.02).value == 1.0
 
 
-def test_tpr_at_fpr_carries_the_exact_interval_of_its_count(rng):
+def test_the_interval_of_tpr_at_fpr_covers_the_truth():
+    """N(1, 1) against N(0, 1) at 5 % FPR: the true TPR is known; taking the threshold as given covers far less."""
+    truth, covered = norm.sf(norm.isf(0.05) - 1), 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        scores = np.r_[rng.normal(1, 1, 300), rng.normal(0, 1, 300)]
+        estimate = metrics.tpr_at_fpr(scores, np.arange(600) < 300, 0.05, draws=300)
+        covered += estimate.low <= truth <= estimate.high
+    assert covered >= 51  # 57 of 60 are expected; a binomial with 95 % falls below 51 once in 300 times.
+
+
+def test_rates_at_the_threshold_carry_exact_intervals(rng):
     scores, is_member = normal(rng, members=120)
-    estimate = metrics.tpr_at_fpr(scores, is_member, 0.01)
-    exact = binomtest(round(estimate.value * 120), 120).proportion_ci(method="exact")
-    assert_allclose([estimate.low, estimate.high], exact, atol=1e-9)
+    evaluation = metrics.evaluate(scores, is_member, draws=20)
+    for estimate, chosen in ((evaluation.tpr, is_member), (evaluation.fpr, ~is_member)):
+        hits = int((scores[chosen] >= 0).sum())
+        exact = binomtest(hits, int(chosen.sum())).proportion_ci(method="exact")
+        assert_allclose([estimate.low, estimate.high], exact, atol=1e-9)
 
 
 # ---------------------------------------------------------------- the small formulas
@@ -249,7 +262,7 @@ def test_evaluate_agrees_with_the_single_functions(rng, table):
     all_numbers = metrics.evaluate(scores, is_member, draws=50)
     for name in ("auc", "advantage", "best_advantage"):
         assert getattr(all_numbers, name).value == pytest.approx(getattr(metrics, name)(scores, is_member), abs=1e-12)
-    assert all_numbers.tpr_at_1_percent == metrics.tpr_at_fpr(scores, is_member, 0.01)
+    assert str(all_numbers.tpr_at_1_percent) == str(metrics.tpr_at_fpr(scores, is_member, 0.01, draws=50))
     assert str(all_numbers.tpr_at_0_1_percent) == str(metrics.tpr_at_fpr(scores, is_member, 0.001))
     assert (all_numbers.members, all_numbers.non_members) == (is_member.sum(), (~is_member).sum())
 

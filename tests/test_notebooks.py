@@ -91,7 +91,7 @@ def test_headings_are_one_h1_and_then_in_order(lesson):
 @each_lesson
 def test_a_lesson_is_a_lesson(lesson):
     words = len(re.findall(r"\w+", prose(committed(lesson))))
-    assert 800 <= words <= 3300, words
+    assert 800 <= words <= 2900, words
     lines = sorted(cell.source.count("\n") + 1 for cell in lesson.cells if cell.cell_type == "code")
     assert lines[-1] <= 25
     for part in ("## Recap", "## What this does not show", "## References", "Exercise", "<details>"):
@@ -144,9 +144,7 @@ def test_the_lesson_runs_and_its_sliders_answer(lesson, home):
         sliders = sum("widgets.explore" in cell.source for cell in lesson.cells)
         assert "".join(output.text for output in probe.outputs).startswith(f"{sliders} explorers")
         states = client.widget_state.values()
-    assert (
-        "failed" not in str([state.get("value") for state in states if isinstance(state.get("value"), str)])[:100_000]
-    )
+    assert not any("This position failed" in str(state.get("value")) for state in states)
     assert not notebooks.BRACES.search(prose(notebook))
 
 

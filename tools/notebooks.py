@@ -45,7 +45,8 @@ HEADER = """\
 |---|---|
 | You will be able to | {goals} |
 | You need | {needs} |
-| Time | {read} minutes to read; {{{{seconds}}}} s to run at `quick` with nothing trained before, on 2 cores |
+| Time to read | {read} minutes |
+| Time to run | {{{{seconds}}}} s at profile `{{{{profile}}}}`, {{{{start}}}}, on {{{{cores}}}} cores |
 | Reproduces | {reproduces} |
 | Last verified | {{{{verified}}}} |"""
 
@@ -140,7 +141,7 @@ def execute(notebook: NotebookNode, *, title: str, home: Path, profile: str = "q
     quiet = ["--log-level=ERROR"]
     place = {"metadata": {"path": str(ROOT)}}
     client = NotebookClient(notebook, timeout=1800, kernel_name="python3", resources=place, extra_arguments=quiet)
-    started = time.perf_counter()
+    cold, started = not (home / "runs").exists(), time.perf_counter()
     with client.setup_kernel(env=environment), tqdm(total=len(notebook.cells), desc=title, unit="cell") as bar:
         for position, cell in enumerate(notebook.cells):
             if cell.cell_type == "code":
@@ -148,11 +149,13 @@ def execute(notebook: NotebookNode, *, title: str, home: Path, profile: str = "q
             elif position:  # the header is filled last
                 cell.source = _fill(client, cell.source)
             bar.update()
-        seconds = time.perf_counter() - started
+        seconds = round(time.perf_counter() - started, 1)
         yield client
-    facts = {"seconds": f"{seconds:.0f}", "verified": time.strftime("%Y-%m-%d")}
-    notebook.cells[0].source = BRACES.sub(lambda match: facts[match[1]], notebook.cells[0].source)
-    notebook.metadata["mialib"] = {"seconds": round(seconds, 1), "profile": profile}
+    start = "with nothing trained before" if cold else "with what was trained before"
+    facts = {"seconds": f"{seconds:.0f}", "verified": time.strftime("%Y-%m-%d"), "profile": profile}
+    facts |= {"start": start, "cores": os.cpu_count()}
+    notebook.cells[0].source = BRACES.sub(lambda match: str(facts[match[1]]), notebook.cells[0].source)
+    notebook.metadata["mialib"] = {"seconds": seconds, "profile": profile}
     clean(notebook)
 
 

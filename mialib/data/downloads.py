@@ -44,8 +44,6 @@ class Remote:
 
 def fetch(remote: Remote, folder: Path) -> Path:
     """Return the verified file in `folder`, from the first address that gives the right one."""
-    import requests
-
     place = folder / remote.file
     faults = []
     if place.exists():
@@ -59,7 +57,7 @@ def fetch(remote: Remote, folder: Path) -> Path:
             with atomically(place) as unfinished:
                 _download(address, unfinished, remote)
             return place
-        except (requests.RequestException, ValueError) as error:
+        except (OSError, ValueError) as error:  # What requests raises is an OSError.
             faults.append(f"{address}: {error}")
     raise ConnectionError(
         f"{remote.file} could not be had from any of its {len(remote.addresses)} addresses:\n  "

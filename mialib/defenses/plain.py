@@ -17,7 +17,7 @@ class Plain:
     """Cross-entropy and nothing else. Introduced in notebook 01."""
 
     def prepare(self, training: Training) -> None:
-        """Before the first step: add to `training`, or replace its model or optimizer."""
+        """Before the first step: add to `training`, wrap its model, or replace its optimizer."""
 
     def start_epoch(self, training: Training) -> None:
         """Before each epoch; `training.epoch` counts from 1."""

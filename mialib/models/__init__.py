@@ -15,7 +15,7 @@
 | googlenet   | 1,024    | 6,302,602               | CRL                                                    |
 
 `norm="group"` takes GroupNorm for BatchNorm, which mixes the records of a batch. No layer works in place. So
-DP-SGD's per-record gradients need no other network: only this option.
+DP-SGD's per-record gradients need only this option; the two DenseNets, which are torchvision's, do not have it.
 """
 
 import inspect

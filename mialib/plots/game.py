@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from mialib import metrics
 from mialib.errors import between
-from mialib.plots.picture import COLOR, LINE, Picture
+from mialib.plots.picture import ATTACKS, COLOR, LINE, Picture
 
 
 def images(x: np.ndarray, labels: list[str], *, columns: int = 10) -> Picture:
@@ -36,8 +36,8 @@ def histograms(member: ArrayLike, non_member: ArrayLike, *, label: str = "loss")
     median, other = float(np.median(member)), float(np.median(non_member))
     return Picture(
         lambda figure: _histograms(figure.subplots(), member, non_member, label),
-        alt=f"Two histograms of {label} on a logarithmic axis. Members (blue, median {median:.3g}) lie to the left of "
-        f"non-members (orange, hatched, median {other:.3g}); the two overlap.",
+        alt=f"Two histograms of {label} on a logarithmic axis: members (blue) with median {median:.3g}, "
+        f"non-members (orange, hatched) with median {other:.3g}.",
         caption=f"{label.capitalize()} of {len(member):,} members and {len(non_member):,} non-members.",
         numbers={"member_median": median, "non_member_median": other},
     )
@@ -62,22 +62,24 @@ def by_epoch(epoch: ArrayLike, gap: ArrayLike, advantage: ArrayLike, interval: n
     return Picture(
         draw,
         alt=f"Two line charts by epoch. The loss gap goes from {gap[0]:.2f} to {gap[-1]:.2f} and the advantage "
-        f"from {advantage[0]:.2f} to {advantage[-1]:.2f}; they move together (correlation {correlation:.2f}).",
+        f"from {advantage[0]:.2f} to {advantage[-1]:.2f}; their correlation is {correlation:.2f}.",
         caption="Loss gap and advantage of the loss attack through training (as PAST, Fig. 1a).",
         size=(7.6, 3.0),
-        numbers={"first_gap": gap[0], "last_gap": gap[-1], "last_advantage": advantage[-1], "correlation": correlation},
+        numbers={"correlation": correlation},
     )
 
 
 def roc(attacks: dict[str, tuple[ArrayLike, ArrayLike]]) -> Picture:
     """ROC curves by name, each of (scores, is_member), on linear and on logarithmic axes."""
+    if len(attacks) > len(ATTACKS):
+        raise ValueError(f"One figure holds at most {len(ATTACKS)} curves, found {len(attacks)}. Draw several.")
     curves = {name: metrics.roc(*pair) for name, pair in attacks.items()}
     areas = {name: metrics.auc(*pair) for name, pair in attacks.items()}
 
     def draw(figure: FigureBase) -> None:
         for axes, log in zip(figure.subplots(1, 2), (False, True), strict=True):
-            for (name, curve), role in zip(curves.items(), ("target", "shadow"), strict=False):
-                _curve(axes, curve, role, label=f"{name}, AUC {areas[name]:.2f}")
+            for (name, curve), (color, line) in zip(curves.items(), ATTACKS[: len(curves)], strict=True):
+                axes.plot(curve.fpr, curve.tpr, color=color, linestyle=line, label=f"{name}, AUC {areas[name]:.2f}")
             _roc_axes(axes, log)
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(curves))
 
@@ -106,7 +108,7 @@ def threshold_view(member_loss: ArrayLike, non_member_loss: ArrayLike, *, thresh
         histogram.set_title(f"threshold {threshold:.3g}")
         _confusion(table, tpr, fpr, len(member), len(non_member))
         for axes, is_log in ((linear, False), (log, True)):
-            _curve(axes, curve, "target")
+            axes.plot(curve.fpr, curve.tpr, color=COLOR["target"], linestyle=LINE["target"])
             _roc_axes(axes, is_log)
             floor = 1e-3 if is_log else 0.0  # A rate of 0 has no place on a logarithmic axis: show it at the edge.
             axes.plot(max(fpr, floor), max(tpr, floor), "o", color=COLOR["mark"], markersize=7, clip_on=False)
@@ -174,10 +176,6 @@ def _histograms(axes: Axes, member: np.ndarray, non_member: np.ndarray, label: s
     axes.minorticks_off()  # They take longer to draw than all the rest.
     if legend:
         axes.legend()
-
-
-def _curve(axes: Axes, curve: metrics.Roc, role: str, **options) -> None:
-    axes.plot(curve.fpr, curve.tpr, color=COLOR[role], linestyle=LINE[role], **options)
 
 
 def _roc_axes(axes: Axes, log: bool) -> None:

@@ -59,7 +59,8 @@ from mialib.plots import show
 
 configuration = profiles.load(PROFILE).images
 part = configuration.side_records().train
-show(plots.images(part.x[:20], ["ABCDEFGHIJ"[y] for y in part.y[:20]]), name="00_letters")
+names = "ABCDEFGHIJ" if configuration.data == "letters" else "0123456789"
+show(plots.images(part.x[:20], [names[y] for y in part.y[:20]]), name="00_letters")
 
 # %% [markdown]
 # **What to see.** Some letters are plain, some could be almost anything. There are {{len(part):,}} of them in the training
@@ -74,8 +75,8 @@ accuracy = target.metrics["accuracy"]
 print(f"target: {accuracy['train']:.1%} right on its members, {accuracy['test']:.1%} on non-members")
 
 # %% [markdown]
-# **What to see.** {{accuracy['train']:.1%}} against {{accuracy['test']:.1%}}: the target knows its own records by heart and
-# guesses on the rest. That difference is what every attack lives on.
+# **What to see.** {{accuracy['train']:.1%}} against {{accuracy['test']:.1%}}: the target knows its own records by heart
+# and is right far less often on the rest. That difference is what the simplest attacks live on.
 #
 # ### Stop and think
 # The attacker sends a record to the target and computes the **loss**, $-\log p_y$: how surprised the model is by the true
@@ -118,7 +119,7 @@ result
 #    hands the attack everything but the truth about membership.
 # 3. **Members and non-members differ in one thing only**, namely membership. If they came from different sources, the
 #    attack would recognise the source.
-# 4. **Every number has an n and an interval**, and a number that n cannot support is not printed. Look at the last row
+# 4. **Every attack's numbers have an n and an interval**, and a number that n cannot support is not printed. Look at the last row
 #    of the table: {{result.non_members:,}} non-members cannot tell a false-alarm rate of one in a thousand.
 
 # %% [markdown]
@@ -147,7 +148,7 @@ result
 # | `class` | a free Colab GPU | real, with fewer epochs and shadows | under ten minutes a lesson |
 # | `paper` | a GPU and time | the papers' own | as the papers |
 #
-# All numbers in the text were made at `quick`. This version of the course runs at: {{', '.join(profiles.PROFILES)}}.
+# All numbers in this text were made at `{{PROFILE}}`. This version of the course runs at: {{', '.join(profiles.PROFILES)}}.
 
 # %% [markdown]
 # ## Responsible use
@@ -157,7 +158,7 @@ result
 
 # %% [markdown]
 # ## Exercise 0.1 · difficulty 1/5 · about 5 minutes
-# The oldest attack needs not even the loss, only the prediction: call a record a member when the model gets it *right*.
+# The simplest attack needs not even the loss, only the prediction: call a record a member when the model gets it *right*.
 # Write it.
 
 # %%
@@ -184,21 +185,21 @@ checks.check_gap_attack(gap_attack)
 # ```
 #
 # Its advantage is exactly the accuracy on members minus the accuracy on non-members,
-# {{accuracy['train'] - accuracy['test']:.2f}} for our target. The loss attack's {{result.advantage.value:.2f}} is what
-# looking at *how sure* the model is adds to looking at *whether it is right*.
+# {{accuracy['train'] - accuracy['test']:.2f}} for our target. The loss attack reaches
+# {{result.advantage.value:.2f}}; the difference is what looking at *how sure* the model is adds to *whether it is right*.
 # </details>
 
 # %% [markdown]
 # ## Recap
 # - Membership inference asks one bit of a record: in the training set, or not. A stranger's answer can be a real harm.
 # - A model that memorises has low loss on its members. A threshold on the loss, found on a shadow, already has an
-#   advantage of {{result.advantage}} (95 % interval, n = {{result.members:,}} + {{result.non_members:,}}, `quick`).
+#   advantage of {{result.advantage}} (95 % interval, n = {{result.members:,}} + {{result.non_members:,}}, `{{PROFILE}}`).
 # - Four habits keep the numbers honest: one sign, nothing chosen on the target, one source, an interval.
 #
 # ## What this does not show
 # - These are drawn letters and a small network. Real photographs come with the other profiles.
 # - One target and one shadow: the interval covers the draw of records, not the draw of models.
-# - This is about the weakest attack in the course. A model that withstands it may fall to one of lessons 02 to 05.
+# - This is one of the simplest attacks in the course. A model that withstands it may fall to one of lessons 02 to 05.
 #
 # ## References
 # - R. Shokri and others, *Membership inference attacks against machine learning models*, 2017: the game with shadows.

@@ -56,7 +56,7 @@ for name, accuracy in rows:
 #
 # $$\ell(x, y) = -\log p_y(x), \qquad p(x) = \mathrm{softmax}(\mathrm{logits}(x)).$$
 #
-# Training has pushed this very number down for members, and for nobody else.
+# Training has pushed this very number further down for members than for anyone else.
 
 
 # %%
@@ -90,10 +90,10 @@ def advantage_at(threshold: float, loss: np.ndarray, is_member: np.ndarray) -> f
     return called_member[is_member].mean() - called_member[~is_member].mean()
 
 
-candidates = np.sort(shadow_loss)
+candidates = np.unique(shadow_loss)  # sorted
 gains = [advantage_at(t, shadow_loss, shadow_is_member) for t in candidates]
 best = int(np.argmax(gains))
-threshold = (candidates[best] + candidates[best + 1]) / 2
+threshold = candidates[best : best + 2].mean()  # halfway to the next one
 on_shadow, on_target = max(gains), advantage_at(threshold, target_loss, is_member)
 print(f"threshold {threshold:.3f}")
 print(f"advantage {on_shadow:.3f} on the shadow, {on_target:.3f} on the target")
@@ -145,7 +145,8 @@ show(figure, name="01_by_epoch")
 # **What to see.** From epoch {{epochs[0]}} to epoch {{epochs[-1]}} the gap goes from {{gap[0]:.2f}} to {{gap[-1]:.2f}} nats and
 # the advantage from {{curve[0]:.2f}} to {{curve[-1]:.2f}}, with a correlation of {{figure.numbers['correlation']:.2f}} over
 # {{len(epochs)}} epochs: in this run the two move together, as the paper says (its Fig. 1a, ResNet-18 on CIFAR-10, prints no
-# number to compare with). And what did the later epochs buy? From epoch {{middle['epoch']}} to the end, accuracy on non-members went from
+# number to compare with). The gap was open early: at epoch {{epochs[0]}}, when
+# {{target.traced[0]['train_accuracy']:.0%}} of the members were right, it was {{gap[0]:.2f}}. And what did the later epochs buy? From epoch {{middle['epoch']}} to the end, accuracy on non-members went from
 # {{middle['test_accuracy']:.2f}} to {{target.traced[-1]['test_accuracy']:.2f}}, and the advantage from
 # {{curve[len(curve) // 2]:.2f}} to {{curve[-1]:.2f}}.
 
@@ -203,8 +204,8 @@ show(figure, name="01_roc")
 # %% [markdown]
 # **What to see.** The areas are nearly the same ({{result.auc.value:.2f}} and {{imagined.auc.value:.2f}}), but at 1 % false alarms
 # the loss attack catches {{result.tpr_at_1_percent.value:.1%}} of the members and the imagined one
-# {{imagined.tpr_at_1_percent.value:.1%}}. On linear axes this is a detail at the left edge; on logarithmic axes it is the whole
-# picture. That is why the course reports the TPR at a low FPR beside every AUC.
+# {{imagined.tpr_at_1_percent.value:.1%}}. Equal areas, and yet the curves cross: the linear plot shows that they differ, the
+# logarithmic one by how much below 1 %. That is why the course reports the TPR at a low FPR beside every AUC.
 #
 # How low can we go? A rate of one false alarm in a thousand cannot be measured with {{result.non_members:,}} non-members, so
 # `mialib` answers *{{result.tpr_at_0_1_percent}}* rather than print a number.
@@ -302,14 +303,14 @@ checks.check_largest_fpr(largest_fpr)
 #     return tpr * prior * (1 - ppv) / (ppv * (1 - prior))
 # ```
 #
-# For our attack's TPR of {{tpr:.2f}} and a prior of 1 % the answer is {{tpr * 0.01 * 0.1 / (0.9 * 0.99):.2%}}: less than one
-# false alarm in a thousand candidates. Now read the logarithmic ROC again: at that FPR the TPR is not {{tpr:.2f}} any more.
+# For our attack's TPR of {{tpr:.2f}} and a prior of 1 % the answer is {{tpr * 0.01 * 0.1 / (0.9 * 0.99):.2%}}: about one
+# false alarm in {{0.9 * 0.99 / (tpr * 0.001):,.0f}} non-members. Now read the logarithmic ROC again: at that FPR the TPR is not {{tpr:.2f}} any more.
 # </details>
 
 # %% [markdown]
 # ## Recap
-# - Training lowers the loss of members and of nobody else. A threshold on the loss, fitted on a shadow, has an advantage of
-#   {{result.advantage}} here (95 % interval, n = {{result.members:,}} + {{result.non_members:,}}, profile `quick`).
+# - Training lowers the loss of members more than anyone else's. A threshold on the loss, fitted on a shadow, has an advantage of
+#   {{result.advantage}} here (95 % interval, n = {{result.members:,}} + {{result.non_members:,}}, profile `{{PROFILE}}`).
 # - The advantage grows with the loss gap while the model trains (correlation {{np.corrcoef(gap, curve)[0, 1]:.2f}}).
 # - AUC weighs all false-alarm rates alike. What an accusation is worth is decided at the far left of the ROC, and by the prior.
 #
