@@ -78,7 +78,7 @@ def pipeline_rows() -> list[tuple]:
     assert sum(len(labels) for _, labels in loader) == IMAGES  # The first epoch starts the workers.
 
     def ours(members):
-        training = Training(None, None, Recipe(batch_size=BATCH), members, None, torch.Generator().manual_seed(0))
+        training = Training(None, None, Recipe(batch_size=BATCH), members, None, None, torch.Generator().manual_seed(0))
         return sum(len(crop_and_flip(x, generator=training.generator)) for x, _ in training.batches(members))
 
     first, again, theirs = fastest(

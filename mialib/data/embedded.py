@@ -8,6 +8,7 @@ The first two are drawn record by record from one distribution, as many as asked
 """
 
 from functools import cache, lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -63,10 +64,9 @@ def digits(*, size: int | None = None, seed: int = 0) -> Records:
 @cache
 def _glyphs() -> np.ndarray:
     """Every letter in every face, centred: (faces, letters, GLYPH, GLYPH), ink = 1."""
-    import matplotlib
     from PIL import Image, ImageDraw, ImageFont
 
-    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    folder = Path(find_spec("matplotlib").origin).with_name("mpl-data") / "fonts" / "ttf"
     glyphs = np.zeros((len(FACES), len(LETTERS), GLYPH, GLYPH), np.float32)
     for i, face in enumerate(FACES):
         font = ImageFont.truetype(str(folder / f"{face}.ttf"), 46)
@@ -93,8 +93,9 @@ def _sample(glyph: np.ndarray, affine: tuple[np.ndarray, np.ndarray]) -> np.ndar
     fine = 2 * SIDE
     axis = (np.arange(fine) + 0.5) * GLYPH / fine - GLYPH / 2
     grid = np.stack(np.meshgrid(axis, axis, indexing="ij"), -1).reshape(-1, 2)  # (fine², 2)
-    where = matrix @ grid.T + shift[:, :, None] + GLYPH / 2 - 0.5  # (n, 2, fine²)
-    where = where.astype(np.float32).clip(0, GLYPH - 1.001)
+    center = (shift[:, :, None] + GLYPH / 2 - 0.5).astype(np.float32)
+    where = matrix.astype(np.float32) @ grid.T.astype(np.float32) + center  # (n, 2, fine²)
+    np.clip(where, 0, GLYPH - 1.001, out=where)
     low = where.astype(np.int32)
     fy, fx = np.moveaxis(where - low, 1, 0)
     corner = low[:, 0] * GLYPH + low[:, 1] + np.arange(len(glyph), dtype=np.int32)[:, None] * GLYPH**2
