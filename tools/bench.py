@@ -26,7 +26,7 @@ def training_rows() -> list[tuple]:
 
 
 def _fit_row(name: str, records: Records) -> tuple:
-    recipe, layout = Recipe(epochs=1, lr=0.01), torch.channels_last if records.x.ndim == 4 else torch.preserve_format
+    recipe, layout = Recipe(epochs=3, lr=0.01), torch.channels_last if records.x.ndim == 4 else torch.preserve_format
     trained, bare = (models.build(name, shape=records.x.shape[1:], classes=records.classes) for _ in range(2))
     bare.to(memory_format=layout)
     tensors = to_device(records, torch.device("cpu"))
@@ -40,10 +40,11 @@ def _bare_loop(model: torch.nn.Module, tensors: tuple[torch.Tensor, torch.Tensor
     x, y = tensors
     optimizer = torch.optim.SGD(model.parameters(), recipe.lr, recipe.momentum, weight_decay=recipe.weight_decay)
     model.train()
-    for start in range(0, len(y), recipe.batch_size):
-        optimizer.zero_grad()
-        F.cross_entropy(model(x[start : start + recipe.batch_size]), y[start : start + recipe.batch_size]).backward()
-        optimizer.step()
+    for _ in range(recipe.epochs):
+        for inputs, labels in zip(x.split(recipe.batch_size), y.split(recipe.batch_size), strict=True):
+            optimizer.zero_grad()
+            F.cross_entropy(model(inputs), labels).backward()
+            optimizer.step()
 
 
 def array_rows() -> list[tuple]:
