@@ -53,7 +53,7 @@ class Recipe:
         between(0, 1, momentum=self.momentum, milestones=self.milestones)
 
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
-        return torch.optim.SGD(model.parameters(), self.lr, self.momentum, weight_decay=self.weight_decay, foreach=True)
+        return torch.optim.SGD(model.parameters(), self.lr, self.momentum, weight_decay=self.weight_decay)
 
     def scheduler(self, optimizer: torch.optim.Optimizer) -> torch.optim.lr_scheduler.LRScheduler:
         if self.schedule == "cosine":
