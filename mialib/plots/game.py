@@ -163,13 +163,12 @@ def _losses(values: ArrayLike) -> np.ndarray:
 
 
 def _histograms(axes: Axes, member: np.ndarray, non_member: np.ndarray, label: str, *, legend: bool = True) -> None:
-    both = np.concatenate([member, non_member])
-    positive = both[both > 0]
-    low = max(positive.min(), positive.max() * 1e-6) if len(positive) else 1e-6
+    both = np.concatenate([member, non_member]).clip(1e-9, 1e9)  # No loss of interest lies outside.
+    low = max(both.min(), both.max() * 1e-6)
     bins = np.geomspace(low, max(both.max(), low * 10), 40)
     for values, role, hatch in ((member, "member", None), (non_member, "non_member", "////")):
         axes.hist(
-            values.clip(low), bins, color=COLOR[role], alpha=0.55, hatch=hatch, edgecolor="white", linewidth=0.3,
+            values.clip(low, 1e9), bins, color=COLOR[role], alpha=0.55, hatch=hatch, edgecolor="white", linewidth=0.3,
             label=role.replace("_", "-") + "s",
         )  # fmt: skip
     axes.set(xscale="log", xlabel=label, ylabel="records")
