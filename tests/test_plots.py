@@ -45,6 +45,11 @@ def test_the_threshold_view_counts_rightly(threshold):
     })  # fmt: skip
 
 
+def test_whole_numbers_are_losses_too():
+    numbers = plots.threshold_view(np.array([0, 3], np.uint8), np.array([1, 9], np.uint8), threshold=2.0).numbers
+    assert numbers == {"tpr": 0.5, "fpr": 0.5, "advantage": 0.0}
+
+
 def test_accusations_count_rightly():
     numbers = plots.accusations(0.6, 0.05, prior=0.01).numbers
     assert numbers["accused_members"] == pytest.approx(60)

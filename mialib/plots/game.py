@@ -159,7 +159,7 @@ def _losses(values: ArrayLike) -> np.ndarray:
     if values.ndim != 1 or not len(values):
         raise ValueError(f"A histogram needs an array (n,) with n ≥ 1, found shape {values.shape}.")
     between(0, np.inf, loss=values)
-    return values
+    return values.astype(np.float64)  # Minus an unsigned integer would wrap round.
 
 
 def _histograms(axes: Axes, member: np.ndarray, non_member: np.ndarray, label: str, *, legend: bool = True) -> None:
