@@ -145,8 +145,9 @@ show(figure, name="01_by_epoch")
 # **What to see.** From epoch {{epochs[0]}} to epoch {{epochs[-1]}} the gap goes from {{gap[0]:.2f}} to {{gap[-1]:.2f}} nats and
 # the advantage from {{curve[0]:.2f}} to {{curve[-1]:.2f}}, with a correlation of {{figure.numbers['correlation']:.2f}} over
 # {{len(epochs)}} epochs: in this run the two move together, as the paper says (its Fig. 1a, ResNet-18 on CIFAR-10, prints no
-# number to compare with). The gap was open early: at epoch {{epochs[0]}}, when
-# {{target.traced[0]['train_accuracy']:.0%}} of the members were right, it was {{gap[0]:.2f}}. And what did the later epochs buy? From epoch {{middle['epoch']}} to the end, accuracy on non-members went from
+# number to compare with). At epoch {{epochs[0]}} the model was
+# right on {{target.traced[0]['train_accuracy']:.0%}} of its members, at epoch {{middle['epoch']}} on
+# {{middle['train_accuracy']:.0%}}. And what did the later epochs buy? From epoch {{middle['epoch']}} to the end, accuracy on non-members went from
 # {{middle['test_accuracy']:.2f}} to {{target.traced[-1]['test_accuracy']:.2f}}, and the advantage from
 # {{curve[len(curve) // 2]:.2f}} to {{curve[-1]:.2f}}.
 
