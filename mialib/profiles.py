@@ -1,7 +1,7 @@
 """The settings of every experiment at each profile. A profile is only numbers.
 
 >>> load("quick").images.recipe.epochs
-16
+14
 >>> sorted(load("paper").experiments)[:3]
 ['baskets', 'crl cifar10 densenet3', 'crl cifar10 resnet18']
 
@@ -35,7 +35,7 @@ class Profile:
 
 
 def _quick() -> dict[str, Configuration]:
-    letters = Recipe(epochs=16, batch_size=40, lr=0.03, weight_decay=1e-3)
+    letters = Recipe(epochs=14, batch_size=40, lr=0.03, weight_decay=1e-3)
     return {
         "images": Configuration(data="letters", options={"width": 8}, recipe=letters, trace=3),
         "baskets": Configuration(data="shoppers", model="mlp", recipe=Recipe(epochs=40, lr=0.05)),

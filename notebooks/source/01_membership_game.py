@@ -9,7 +9,7 @@
 # needs: notebook 00; averages and logarithms
 # read: 25
 # reproduces: PAST, Fig. 1a
-# cover: 01_threshold
+# cover: 01_roc
 # ---
 
 # %% [markdown]
