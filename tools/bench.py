@@ -26,12 +26,12 @@ def training_rows() -> list[tuple]:
 
 
 def _fit_row(name: str, records: Records) -> tuple:
-    recipe, layout = Recipe(epochs=3, lr=0.01), torch.channels_last if records.x.ndim == 4 else torch.preserve_format
+    recipe, layout = Recipe(epochs=2, lr=0.01), torch.channels_last if records.x.ndim == 4 else torch.preserve_format
     trained, bare = (models.build(name, shape=records.x.shape[1:], classes=records.classes) for _ in range(2))
     bare.to(memory_format=layout)
     tensors = to_device(records, torch.device("cpu"))
     times = fastest(
-        lambda: fit(trained, records, recipe, device="cpu"), lambda: _bare_loop(bare, tensors, recipe), rounds=6
+        lambda: fit(trained, records, recipe, device="cpu"), lambda: _bare_loop(bare, tensors, recipe), rounds=12
     )
     return (f"fit() against the bare loop, {name}", *times, 0.97)
 
