@@ -91,7 +91,7 @@ def test_headings_are_one_h1_and_then_in_order(lesson):
 @each_lesson
 def test_a_lesson_is_a_lesson(lesson):
     words = len(re.findall(r"\w+", prose(committed(lesson))))
-    assert 800 <= words <= 2900, words
+    assert 800 <= words <= 2500, words
     lines = sorted(cell.source.count("\n") + 1 for cell in lesson.cells if cell.cell_type == "code")
     assert lines[-1] <= 25
     for part in ("## Recap", "## What this does not show", "## References", "Exercise", "<details>"):
