@@ -36,8 +36,11 @@ class Profile:
 
 def _quick() -> dict[str, Configuration]:
     letters = Recipe(epochs=14, batch_size=40, lr=0.03, weight_decay=1e-3)
+    images = Configuration(data="letters", options={"width": 8}, recipe=letters, trace=3)
+    half_in = {"split": "in_out", "split_options": {"models": 64}, "side": "model-0"}
     return {
-        "images": Configuration(data="letters", options={"width": 8}, recipe=letters, trace=3),
+        "images": images,
+        "bank": images.but(size=2400, data_seed=1, trace=0, **half_in),  # its 64 models ship as signals
         "baskets": Configuration(data="shoppers", model="mlp", recipe=Recipe(epochs=40, lr=0.05)),
     }
 
