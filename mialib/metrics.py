@@ -18,13 +18,14 @@ Definitions (introduced in notebook 01):
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import inf, nan
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mialib.arrays import as_array
 from mialib.errors import between
 from mialib.estimates import Estimate, Evaluation
 
@@ -39,9 +40,7 @@ class Roc(NamedTuple):
 
 def check(scores: ArrayLike, is_member: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return (scores, is_member) as float64 and bool, or say what is wrong with them."""
-    scores, is_member = np.asarray(scores), np.asarray(is_member)
-    if scores.dtype.kind not in "biuf":
-        raise ValueError(f"Scores must be real numbers, one for each record; found an array of {scores.dtype}.")
+    scores, is_member = as_array(scores, what="Scores"), as_array(is_member, kind="biufcOUS")
     if scores.ndim != 1 or scores.shape != is_member.shape:
         raise ValueError(f"Expected two arrays of shape (n,), found {scores.shape} and {is_member.shape}.")
     if is_member.dtype != bool and not np.isin(is_member, (0, 1)).all():
@@ -91,8 +90,8 @@ def best_advantage(scores: ArrayLike, is_member: ArrayLike) -> float:
     return float((tpr - fpr).max())
 
 
-def tpr_at_fpr(scores: ArrayLike, is_member: ArrayLike, fpr: float, *, draws: int = 1000, seed: int = 0) -> Estimate:
-    """The largest TPR whose FPR is at most `fpr`, with its bootstrap interval.
+def tpr_at_fpr(scores: ArrayLike, is_member: ArrayLike, fpr: float, **options) -> Estimate:
+    """The largest TPR whose FPR is at most `fpr`, with its bootstrap interval; the options are `bootstrap`'s.
 
     The threshold is itself found on these non-members, so an interval that took it as given would be too narrow.
 
@@ -102,12 +101,8 @@ def tpr_at_fpr(scores: ArrayLike, is_member: ArrayLike, fpr: float, *, draws: in
     curve, n = roc(scores, is_member), int((~np.asarray(is_member, bool)).sum())
     if not resolvable(fpr, n):
         return Estimate(nan, note=f"not resolvable with {n:,} non-members")
-
-    def largest(fprs: np.ndarray, tprs: np.ndarray, _: np.ndarray) -> np.ndarray:
-        return np.where(fprs <= fpr + 1e-12, tprs, 0).max(axis=-1)
-
-    low, high = bootstrap(scores, is_member, largest, draws=draws, seed=seed)
-    return Estimate(float(largest(*curve)), float(low), float(high))
+    low, high = bootstrap(scores, is_member, lambda *curves: _largest_tpr(*curves, fpr), **options)
+    return Estimate(float(_largest_tpr(*curve, fpr)), float(low), float(high))
 
 
 def resolvable(fpr: float, non_members: int) -> bool:
@@ -118,11 +113,7 @@ def resolvable(fpr: float, non_members: int) -> bool:
 
 
 def ppv(tpr: ArrayLike, fpr: ArrayLike, prior: ArrayLike) -> np.ndarray:
-    """The share of true members among those called members, when a share `prior` of the candidates are.
-
-    >>> float(ppv(0.5, 0.1, 0.01).round(3))
-    0.048
-    """
+    """The share of true members among those called members, when a share `prior` of the candidates are."""
     between(0, 1, tpr=tpr, fpr=fpr, prior=prior)
     true, false = np.asarray(tpr) * prior, np.asarray(fpr) * (1 - np.asarray(prior))
     called = true + false
@@ -165,38 +156,53 @@ def clopper_pearson(hits: int, n: int, *, confidence: float = 0.95) -> tuple[flo
 
 
 def bootstrap(
-    scores: ArrayLike, is_member: ArrayLike, statistic: Callable, *, draws: int = 1000, seed: int = 0
+    scores: ArrayLike,
+    is_member: ArrayLike,
+    statistic: Callable,
+    *,
+    record: ArrayLike | None = None,
+    draws: int = 1000,
+    seed: int = 0,
 ) -> np.ndarray:
     """95 % percentile interval of `statistic(fpr, tpr, threshold)`, members and non-members drawn apart.
 
     Every draw is a row of weights on the sorted records, so one cumulative sum gives all ROC curves at once:
     `fpr` and `tpr` have shape (draws, points). The statistic turns them into (draws,) and the answer is
-    [low, high]; several statistics as (draws, k) give (2, k).
+    [low, high]; several statistics as (draws, k) give (2, k). Where the same records were scored against
+    several targets, `record` (n,) says which record each score is about, and whole records are drawn.
     """
     scores, is_member = check(scores, is_member)
     between(1, inf, whole=True, draws=draws)
     order = np.argsort(-scores, kind="stable")
     scores, is_member = scores[order], is_member[order]
     last = _last_of_each(scores)
+    if record is not None:
+        record = np.unique(record, return_inverse=True)[1][order]
     rng = np.random.default_rng(seed)
     chunk = max(1, min(draws, 4_000_000 // len(scores)))  # 32 MB at a time
     values = []
     for start in range(0, draws, chunk):
         rows = min(chunk, draws - start)
-        fpr, tpr = (_resampled(rng, chosen, rows, last) for chosen in (~is_member, is_member))
+        fpr, tpr = _resampled(rng, is_member, record, rows, last)
         values.append(statistic(fpr, tpr, np.r_[inf, scores[last]]))
     return np.quantile(np.concatenate(values), [0.025, 0.975], axis=0)
 
 
-def evaluate(scores: ArrayLike, is_member: ArrayLike, *, draws: int = 1000, seed: int = 0) -> Evaluation:
-    """Every number of one attack, with intervals."""
+def evaluate(
+    scores: ArrayLike, is_member: ArrayLike, *, record: ArrayLike | None = None, draws: int = 1000, seed: int = 0
+) -> Evaluation:
+    """Every number of one attack, with intervals; `record` as in `bootstrap`."""
     scores, is_member = check(scores, is_member)
-    intervals = bootstrap(scores, is_member, _headline_numbers, draws=draws, seed=seed)
-    values = _headline_numbers(*roc(scores, is_member))
-    headline = [Estimate(*map(float, row)) for row in zip(values, *intervals, strict=True)]
-    rates = [_share(scores[chosen] >= 0) for chosen in (is_member, ~is_member)]
-    low_fpr = [tpr_at_fpr(scores, is_member, fpr, draws=draws, seed=seed) for fpr in (0.01, 0.001)]
-    return Evaluation(int(is_member.sum()), int((~is_member).sum()), *headline, *rates, *low_fpr)
+    intervals = bootstrap(scores, is_member, _every_number, record=record, draws=draws, seed=seed)
+    values = _every_number(*roc(scores, is_member))
+    found = [Estimate(*map(float, row)) for row in zip(values, *intervals, strict=True)]
+    if record is None:  # The threshold 0 was fixed beforehand, so independent records have an exact interval.
+        found[3:5] = [_share(scores[chosen] >= 0) for chosen in (is_member, ~is_member)]
+    n = int((~is_member).sum())
+    for place, fpr in ((5, 0.01), (6, 0.001)):
+        if not resolvable(fpr, n):
+            found[place] = Estimate(nan, note=f"not resolvable with {n:,} non-members")
+    return Evaluation(int(is_member.sum()), n, *found)
 
 
 def _share(said_member: np.ndarray) -> Estimate:
@@ -209,18 +215,34 @@ def _last_of_each(sorted_scores: np.ndarray) -> np.ndarray:
     return np.r_[np.flatnonzero(sorted_scores[1:] != sorted_scores[:-1]), len(sorted_scores) - 1]
 
 
-def _headline_numbers(fpr: np.ndarray, tpr: np.ndarray, threshold: np.ndarray) -> np.ndarray:
-    """AUC, advantage at 0 and best advantage of curves (…, points): (…, 3)."""
+def _largest_tpr(fpr: np.ndarray, tpr: np.ndarray, _: np.ndarray, limit: float) -> np.ndarray:
+    return np.where(fpr <= limit + 1e-12, tpr, 0).max(axis=-1)
+
+
+def _every_number(fpr: np.ndarray, tpr: np.ndarray, threshold: np.ndarray) -> np.ndarray:
+    """What `Evaluation` holds, from curves (…, points): (…, 7)."""
     gain = tpr - fpr
     loosest = np.flatnonzero(threshold >= 0)[-1]
-    return np.stack([np.trapezoid(tpr, fpr, axis=-1), gain[..., loosest], gain.max(axis=-1)], axis=-1)
+    at_zero = [gain[..., loosest], gain.max(axis=-1), tpr[..., loosest], fpr[..., loosest]]
+    low = [_largest_tpr(fpr, tpr, threshold, limit) for limit in (0.01, 0.001)]
+    return np.stack([np.trapezoid(tpr, fpr, axis=-1), *at_zero, *low], axis=-1)
 
 
-def _resampled(rng: np.random.Generator, chosen: np.ndarray, rows: int, last: np.ndarray) -> np.ndarray:
-    """Rates after drawing `chosen.sum()` records with replacement, `rows` times: (rows, points)."""
-    n = int(chosen.sum())
-    # Counts of n draws over n records; drawing positions and counting beats a multinomial of n categories.
-    position = np.flatnonzero(chosen)[rng.integers(n, size=(rows, n))]
-    flat = (position + np.arange(rows)[:, None] * len(chosen)).ravel()
-    count = np.bincount(flat, minlength=rows * len(chosen)).reshape(rows, -1)
-    return np.pad(np.cumsum(count, axis=1)[:, last] / n, ((0, 0), (1, 0)))
+def _resampled(
+    rng: np.random.Generator, is_member: np.ndarray, record: np.ndarray | None, rows: int, last: np.ndarray
+) -> Iterator[np.ndarray]:
+    """FPR, then TPR, after drawing with replacement, `rows` times: each (rows, points)."""
+    if record is not None:
+        weight = _counts(rng, np.arange(record.max() + 1), rows)[:, record]
+    for chosen in (~is_member, is_member):
+        count = weight * chosen if record is not None else _counts(rng, np.flatnonzero(chosen), rows, len(chosen))
+        total = np.cumsum(count, axis=1)
+        yield np.pad(total[:, last] / np.maximum(total[:, -1:], 1), ((0, 0), (1, 0)))
+
+
+def _counts(rng: np.random.Generator, places: np.ndarray, rows: int, length: int | None = None) -> np.ndarray:
+    """How often each place is hit by len(places) draws with replacement: (rows, length)."""
+    # Drawing positions and counting beats a multinomial of n categories.
+    n, length = len(places), length or len(places)
+    flat = (places[rng.integers(n, size=(rows, n))] + np.arange(rows)[:, None] * length).ravel()
+    return np.bincount(flat, minlength=rows * length).reshape(rows, length)

@@ -1,6 +1,6 @@
 """What an attacker observes of one model: logits and labels, in one table with the truth about membership.
 
-This module imports torch only inside `collect`, so attacks and metrics can use `Signals` without it.
+This module imports torch only inside `collect` and `predict`, so attacks and metrics can use `Signals` without it.
 
 >>> signals = Signals(np.array([[2.0, 0.0], [0.0, 0.5]]), np.array([0, 0]), np.array([True, False]))
 >>> signals.loss().round(3)
@@ -9,11 +9,15 @@ array([0.127, 0.974])
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from mialib.arrays import as_array, log_softmax, scaled_confidence
 
 if TYPE_CHECKING:
     from torch import nn
@@ -25,18 +29,24 @@ if TYPE_CHECKING:
 class Signals:
     """One row a record: `logits` (n, classes), `labels` (n,), `is_member` (n,) bool.
 
-    `record` (n,) is each record's place in its dataset. Attacks read logits and labels; `is_member` of the
-    *target* is for the metrics alone, and `public()` is the table without it.
+    `record` (n,) is each record's place in its dataset. `more` has what some attacks also ask for, by name, one
+    row a record. `population` is the same model on records that are surely nobody's members. Attacks read all
+    of it but `is_member` of the *target*, which is for the metrics alone; `public()` is the table without it.
     """
 
     logits: np.ndarray
     labels: np.ndarray
     is_member: np.ndarray | None = None
     record: np.ndarray | None = None
+    more: dict[str, np.ndarray] = field(default_factory=dict)
+    population: Signals | None = None
 
     def __post_init__(self):
-        for name, column in vars(self).items():
-            object.__setattr__(self, name, None if column is None else np.asarray(column))
+        kinds = {"logits": ("biuf", "Logits"), "labels": ("iu", "Labels"), "is_member": ("b", "is_member")}
+        for name, (kind, what) in (kinds | {"record": ("iu", "record")}).items():
+            column = getattr(self, name)
+            object.__setattr__(self, name, None if column is None else as_array(column, kind=kind, what=what))
+        object.__setattr__(self, "more", {name: as_array(column, what=name) for name, column in self.more.items()})
         _check(self)
 
     def __len__(self) -> int:
@@ -44,24 +54,38 @@ class Signals:
 
     def loss(self) -> np.ndarray:
         """Cross-entropy of each record, in nats: (n,)."""
-        logits = self.logits.astype(np.float64)
-        top = logits.max(axis=1)
-        log_total = top + np.log(np.exp(logits - top[:, None]).sum(axis=1))
-        return log_total - logits[np.arange(len(self)), self.labels]
+        return -log_softmax(self.logits)[np.arange(len(self)), self.labels]
+
+    def probabilities(self) -> np.ndarray:
+        """Softmax of the logits: (n, classes)."""
+        return np.exp(log_softmax(self.logits))
+
+    def confidence(self) -> np.ndarray:
+        """LiRA's φ of each record, on the record itself and on its other views if there are any: (queries, n)."""
+        own = scaled_confidence(self.logits, self.labels)
+        return np.stack([own, *self.more.get("views", np.empty((len(self), 0))).T.astype(np.float64)])
 
     def correct(self) -> np.ndarray:
         """Whether the model predicts each record's label: (n,) bool."""
         return self.logits.argmax(axis=1) == self.labels
 
+    def column(self, name: str) -> np.ndarray:
+        """One of `more`, or an error that says how to get it."""
+        if name not in self.more:
+            raise ValueError(
+                f"These signals have no {name!r}, only {', '.join(self.more) or 'logits'}. Use mialib.observe.watch."
+            )
+        return self.more[name]
+
     def public(self) -> Signals:
         """What the attacker of this model may see: everything but membership."""
-        return Signals(self.logits, self.labels, record=self.record)
+        return replace(self, is_member=None)
 
     def members(self) -> Signals:
-        return self._rows(self.truth())
+        return self.take(self.truth())
 
     def non_members(self) -> Signals:
-        return self._rows(~self.truth())
+        return self.take(~self.truth())
 
     def truth(self) -> np.ndarray:
         """`is_member`, or an error if these are signals without it."""
@@ -69,17 +93,43 @@ class Signals:
             raise ValueError("These signals do not say who is a member. Use the table from before `public()`.")
         return self.is_member
 
-    def _rows(self, keep: np.ndarray) -> Signals:
-        return Signals(*(None if column is None else column[keep] for column in vars(self).values()))
+    def take(self, rows: np.ndarray) -> Signals:
+        """Some of the records, by a mask or by their positions."""
+        columns = {name: None if column is None else column[rows] for name, column in self._columns().items()}
+        return Signals(
+            **columns, more={name: column[rows] for name, column in self.more.items()}, population=self.population
+        )
 
     def save(self, path: Path) -> None:
-        """Write an `.npz` without pickle."""
-        np.savez(path, **{name: column for name, column in vars(self).items() if column is not None})
+        """Write an `.npz` without pickle; the population is left out."""
+        kept = {name: column for name, column in self._columns().items() if column is not None}
+        np.savez(path, **kept, **{f"more.{name}": column for name, column in self.more.items()})
 
     @classmethod
     def read(cls, path: Path) -> Signals:
         with np.load(path, allow_pickle=False) as file:
-            return cls(**file)
+            more = {name.removeprefix("more."): file[name] for name in file if name.startswith("more.")}
+            return cls(**{name: file[name] for name in file if not name.startswith("more.")}, more=more)
+
+    def _columns(self) -> dict[str, np.ndarray | None]:
+        return {name: getattr(self, name) for name in ("logits", "labels", "is_member", "record")}
+
+
+def pool(shadows: Signals | Sequence[Signals]) -> Signals:
+    """Several shadows' records as one table; one shadow stays as it is."""
+    if isinstance(shadows, Signals):
+        return shadows
+    if not shadows:
+        raise ValueError("At least one shadow is needed.")
+    if len({shadow.logits.shape[1] for shadow in shadows}) > 1:
+        raise ValueError("The shadows have different numbers of classes. Train them all on the target's task.")
+    common = sorted(set.intersection(*(set(shadow.more) for shadow in shadows)))
+    return Signals(
+        np.concatenate([shadow.logits for shadow in shadows]),
+        np.concatenate([shadow.labels for shadow in shadows]),
+        np.concatenate([shadow.truth() for shadow in shadows]),
+        more={name: np.concatenate([shadow.more[name] for shadow in shadows]) for name in common},
+    )
 
 
 def loss_gap(signals: Signals) -> float:
@@ -104,13 +154,18 @@ def predict(model: nn.Module, records, *, batch_size: int = 500) -> np.ndarray:
 
     from mialib.training import to_device
 
-    device = next(model.parameters()).device
+    with torch.inference_mode(), eval_mode(model):
+        x, _ = to_device(records, next(model.parameters()).device)
+        return torch.cat([model(batch) for batch in x.split(batch_size)]).cpu().numpy()
+
+
+@contextmanager
+def eval_mode(model: nn.Module) -> Iterator[None]:
+    """Evaluate, then give every part of the model back the mode it was in."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
-        with torch.inference_mode():
-            x, _ = to_device(records, device)
-            return torch.cat([model(batch) for batch in x.split(batch_size)]).cpu().numpy()
+        yield
     finally:
         for module, mode in modes:
             module.training = mode
@@ -122,24 +177,17 @@ def _check(signals: Signals) -> None:
         raise ValueError(
             f"Signals need logits (n, classes) and n ≥ 1 labels, found shapes {logits.shape} and {labels.shape}."
         )
-    if not np.issubdtype(labels.dtype, np.integer):
-        raise ValueError(f"Labels must be integers, found an array of {labels.dtype}.")
     if labels.min() < 0 or labels.max() >= logits.shape[1]:
         raise ValueError(
             f"Labels must lie in 0 … {logits.shape[1] - 1}, one for each column of the logits; found labels from "
             f"{labels.min()} to {labels.max()}."
         )
-    if logits.dtype.kind not in "biuf":
-        raise ValueError(f"Logits must be real numbers, found an array of {logits.dtype}.")
     bad = ~np.isfinite(logits).all(axis=1)
     if bad.any():
         raise ValueError(
             f"{bad.sum()} of {n} records have NaN or infinite logits (the first is row {bad.argmax()}). The model "
             "diverged: train it again with a lower learning rate, or leave those records out."
         )
-    for name in ("is_member", "record"):
-        column = getattr(signals, name)
-        if column is not None and column.shape != (n,):
+    for name, column in {"is_member": signals.is_member, "record": signals.record, **signals.more}.items():
+        if column is not None and (len(column) if column.ndim else 0) != n:
             raise ValueError(f"{name} must have one entry for each of the {n} records, found shape {column.shape}.")
-    if signals.is_member is not None and signals.is_member.dtype != bool:
-        raise ValueError(f"is_member must be True or False, found {signals.is_member.dtype}. Use astype(bool).")

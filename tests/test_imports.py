@@ -19,7 +19,10 @@ MODULES = {
 ARRAY_LAYER = [
     name
     for name in MODULES
-    if re.match(r"mialib\.(metrics|errors|paths|store|splits|signals|attacks|data|plots|widgets|checks|ledger)\b", name)
+    if re.match(
+        r"mialib\.(metrics|errors|arrays|bank|paths|store|splits|signals|attacks|data|plots|widgets|checks|ledger)\b",
+        name,
+    )
 ]
 
 

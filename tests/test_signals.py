@@ -97,7 +97,7 @@ LOGITS, LABELS = np.zeros((3, 2)), np.array([0, 1, 0])
         ((np.zeros((0, 2)), LABELS[:0]), "n ≥ 1"),
         ((LOGITS, np.array(0)), "labels"),
         ((LOGITS, LABELS[:, None]), r"\(3, 1\)"),
-        ((LOGITS, LABELS.astype(float)), "float64"),
+        ((LOGITS, LABELS + 0.5), "integers, found an array of float64"),
         ((LOGITS, np.array(["a", "b", "a"])), "integers"),
         ((LOGITS, LABELS + 1), "from 1 to 2"),
         ((LOGITS, LABELS - 1), "from -1 to 0"),

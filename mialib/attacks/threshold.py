@@ -1,41 +1,118 @@
 """Metric attacks: one number a record, and a threshold found on the shadow.
 
->>> from mialib.signals import Signals
 >>> shadow = Signals(np.array([[3.0, 0.0], [0.2, 0.0]]), np.array([0, 0]), np.array([True, False]))
 >>> target = Signals(np.array([[4.0, 0.0], [0.0, 0.0]]), np.array([0, 0]))
 >>> threshold_attack(shadow, target) >= 0
 array([ True, False])
+
+`METRICS` has every score by its name. The loss and the true class's confidence rank the records alike, since
+p_y = exp(−loss): they are one attack under two names.
+
+Introduced in notebooks 01 and 02.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mialib.arrays import log_softmax
 from mialib.metrics import roc
-from mialib.signals import Signals
+from mialib.signals import Signals, pool
+
+
+def correctness_score(signals: Signals) -> np.ndarray:
+    """1 where the label is predicted: all that an attacker who sees the predicted label alone can use."""
+    return signals.correct().astype(np.float64)
 
 
 def loss_score(signals: Signals) -> np.ndarray:
-    """Minus the loss: a model fits what it was trained on. Introduced in notebook 01."""
+    """Minus the loss: a model fits what it was trained on."""
     return -signals.loss()
 
 
+def confidence_score(signals: Signals) -> np.ndarray:
+    """The probability of the true class."""
+    return np.exp(-signals.loss())
+
+
+def max_confidence_score(signals: Signals) -> np.ndarray:
+    """The probability of the predicted class; needs no label."""
+    return signals.probabilities().max(axis=1)
+
+
+def entropy_score(signals: Signals) -> np.ndarray:
+    """Minus the entropy of the output; needs no label.
+
+    >>> entropy_score(Signals(np.log([[0.7, 0.2, 0.1]]), [0])).round(7)
+    array([-0.8018186])
+    """
+    log_p = log_softmax(signals.logits)
+    return (np.exp(log_p) * log_p).sum(axis=1)
+
+
+def modified_entropy_score(signals: Signals) -> np.ndarray:
+    """Minus Song and Mittal's modified entropy, −(1 − p_y) log p_y − Σ_{i≠y} p_i log(1 − p_i).
+
+    Unlike the entropy it knows the label: sure and wrong is far from sure and right.
+
+    >>> modified_entropy_score(Signals(np.log([[0.7, 0.2, 0.1]] * 2), [0, 1])).round(7)
+    array([-0.1621672, -2.1408673])
+    """
+    rows, log_p = np.arange(len(signals)), log_softmax(signals.logits)
+    p = np.exp(log_p)
+    terms = p * np.log(np.maximum(1 - p, 1e-30))  # as in the authors' code: log 0 is −69, not −∞
+    terms[rows, signals.labels] = ((1 - p) * log_p)[rows, signals.labels]
+    return terms.sum(axis=1)
+
+
+METRICS = {
+    "correctness": correctness_score,
+    "loss": loss_score,
+    "confidence": confidence_score,
+    "max confidence": max_confidence_score,
+    "entropy": entropy_score,
+    "modified entropy": modified_entropy_score,
+}
+
+
 def threshold_attack(
-    shadow: Signals, target: Signals, *, score: Callable[[Signals], np.ndarray] = loss_score
+    shadow: Signals | Sequence[Signals],
+    target: Signals,
+    *,
+    score: Callable[[Signals], np.ndarray] = loss_score,
+    per_class: bool = False,
+    fewest: int = 10,
 ) -> np.ndarray:
     """Scores of the target's records, shifted so that 0 is the threshold that was best on the shadow: (n,).
 
-    Introduced in notebook 01.
+    With `per_class`, each class has a threshold of its own; a class with fewer than `fewest` members or
+    non-members in the shadow takes the common one.
     """
+    shadow = fitted_on(shadow, target)
+    scores, is_member = score(shadow), shadow.is_member
+    threshold = np.full(shadow.logits.shape[1], best_threshold(scores, is_member))
+    if per_class:
+        held = np.stack([np.bincount(shadow.labels[is_member == who], minlength=len(threshold)) for who in (0, 1)])
+        for label in np.flatnonzero(held.min(axis=0) >= max(fewest, 1)):
+            own = shadow.labels == label
+            threshold[label] = best_threshold(scores[own], is_member[own])
+    return score(target) - threshold[target.labels]
+
+
+def fitted_on(shadow: Signals | Sequence[Signals], target: Signals) -> Signals:
+    """The shadow, or all shadows in one table, once it is sure that an attack can be fitted on it."""
+    shadow = pool(shadow)
     if shadow.is_member is None:
-        raise ValueError("The shadow's membership is needed to fit a threshold; the attacker trained it, so knows.")
+        raise ValueError("The shadow's membership is needed to fit an attack; the attacker trained it, so knows.")
+    if shadow.is_member.all() or not shadow.is_member.any():
+        raise ValueError("An attack is fitted on members and non-members of the shadow; both needed, found one kind.")
     if shadow.logits.shape[1] != target.logits.shape[1]:
         raise ValueError(
             f"Shadow and target must have the same classes, found {shadow.logits.shape[1]} and "
             f"{target.logits.shape[1]} columns of logits. Train the shadow on the target's task."
         )
-    return score(target) - best_threshold(score(shadow), shadow.is_member)
+    return shadow
 
 
 def best_threshold(scores: ArrayLike, is_member: ArrayLike) -> float:

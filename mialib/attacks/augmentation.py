@@ -1,0 +1,66 @@
+"""Label-only attacks: a model is right on more copies of a record that it has memorised.
+
+The attacker sees predicted labels alone. A record's features are bits: is the label still predicted when the image is
+turned, or shifted? `observe.watch` collects them.
+
+- `form="original"` (Choquette-Choo and others): one network of two layers of 10 for each class, batch 1, one epoch, the
+  rate chosen on the shadow. Their activation is a leaky ReLU, ours a plain one.
+- `form="past"` (PAST's code): one network of 64 and 32 for all classes, five epochs.
+
+Introduced in notebook 04.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mialib.attacks.neural import log_odds, perceptron
+from mialib.attacks.threshold import fitted_on
+from mialib.errors import nearest
+from mialib.signals import Signals
+
+
+def augmentation_attack(
+    shadow: Signals | Sequence[Signals],
+    target: Signals,
+    *,
+    views: str = "rotations",
+    columns: Sequence[int] | slice = slice(None),
+    form: str = "original",
+    seed: int = 0,
+) -> np.ndarray:
+    """Log-odds of membership from the bits in `views`, "rotations" or "shifts": (n,). `columns` picks some of them."""
+    if form not in ("original", "past"):
+        raise ValueError(nearest("augmentation attack", form, ("original", "past")))
+    shadow = fitted_on(shadow, target)
+    ours, theirs = (_bits(signals, views)[:, columns] for signals in (shadow, target))
+    if ours.shape[1] != theirs.shape[1]:
+        raise ValueError(
+            f"Shadow and target must be asked about the same copies, found {ours.shape[1]} and {theirs.shape[1]}."
+        )
+    common = perceptron(ours, shadow.is_member, hidden=(64, 32), rate=1e-3, epochs=5, batch=128, seed=seed)
+    scores = log_odds(common, theirs, shadow.is_member)
+    if form == "original":
+        for label in np.unique(target.labels):
+            known, asked = shadow.labels == label, target.labels == label
+            # A class of which the shadow has too little takes the network of all classes.
+            if min(np.bincount(shadow.is_member[known], minlength=2)) >= 2:
+                network = _of_one_class(ours[known], shadow.is_member[known], seed)
+                scores[asked] = log_odds(network, theirs[asked], shadow.is_member[known])
+    return scores
+
+
+def _of_one_class(bits: np.ndarray, is_member: np.ndarray, seed: int):
+    """The best of four learning rates, by accuracy on the shadow, as in the original code."""
+    settings = {"hidden": (10, 10), "epochs": 1, "batch": 1, "seed": seed}
+    networks = [perceptron(bits, is_member, rate=rate, **settings) for rate in (1e-3, 5e-3, 1e-2, 5e-2)]
+    return max(networks, key=lambda network: network.score(bits, is_member))
+
+
+def _bits(signals: Signals, views: str) -> np.ndarray:
+    bits = signals.column(views)
+    if bits.ndim != 2:
+        raise ValueError(f"{views} must be (n, copies) of True and False, found shape {bits.shape}.")
+    return bits.astype(np.float64)

@@ -1,0 +1,97 @@
+"""The game, played fairly: an attack is handed all that it may see, and nothing that gives membership away.
+
+>>> signals = Signals([[3.0, 0.0], [0.2, 0.0]] * 20, [0, 0] * 20, [True, False] * 20)
+>>> print(game(signals, shadow=signals).play(threshold_attack).auc)
+1.000 [1.000, 1.000]
+
+Membership can slip out in three ways beside the column itself. Rows in the order members, non-members; so the game
+shuffles them. A record's number in a dataset that was split by number; so it is left out. And, with references of
+which every record is in exactly half: how often a record is IN among the *other* models. So the model that was dealt
+the target's complement leaves with the target, and a bank that still betrays it is refused.
+
+Introduced in notebook 05.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mialib import metrics
+from mialib.attacks.threshold import best_threshold, threshold_attack
+from mialib.bank import Bank
+from mialib.errors import between
+from mialib.estimates import Evaluation
+from mialib.signals import Signals
+
+__all__ = ["Game", "fitted", "game", "in_turn", "threshold_attack"]
+
+
+@dataclass(frozen=True, eq=False)
+class Game:
+    """`shadow` (signals, a list of them, or a bank of references) and `target` are what an attack is given."""
+
+    shadow: Signals | Sequence[Signals] | Bank
+    target: Signals
+    _order: np.ndarray
+    _truth: np.ndarray
+
+    def scores(self, attack: Callable[..., np.ndarray], **settings) -> np.ndarray:
+        """The attack's scores, in the order in which the records came: (n,)."""
+        found, _ = metrics.check(attack(self.shadow, self.target, **settings), self._truth[self._order])
+        scores = np.empty_like(found)
+        scores[self._order] = found
+        return scores
+
+    def play(self, attack: Callable[..., np.ndarray], **settings) -> Evaluation:
+        """Every number of the attack."""
+        return metrics.evaluate(self.scores(attack, **settings), self._truth)
+
+
+def game(
+    signals: Signals | Bank, *, shadow: Signals | Sequence[Signals] | None = None, target: int = 0, seed: int = 0
+) -> Game:
+    """Against one target with its `shadow` or shadows; or against the model number `target` of a bank."""
+    if isinstance(signals, Bank):
+        return _against_bank(signals, target, seed)
+    if shadow is None:
+        raise ValueError("Give the attacker a shadow: game(target, shadow=…).")
+    order = np.random.default_rng(seed).permutation(len(signals))
+    return Game(shadow, replace(signals.take(order).public(), record=None), order, signals.truth())
+
+
+def _against_bank(bank: Bank, target: int, seed: int) -> Game:
+    between(0, len(bank) - 1, whole=True, target=target)
+    truth = bank.is_member[target]
+    others = [k for k, held in enumerate(bank.is_member) if k != target and not np.array_equal(held, ~truth)]
+    if not others:
+        raise ValueError("No reference model is left beside the target and its complement. Use a bank of 4 or more.")
+    counts = bank.is_member[others].sum(axis=0)
+    if truth.any() and not truth.all() and not np.intersect1d(counts[truth], counts[~truth]).size:
+        raise ValueError(
+            "Counting how many of the other models hold a record gives the target's membership away in this bank. "
+            "Deal the records out in complementary pairs, as splits.in_out does."
+        )
+    order = np.random.default_rng(seed).permutation(len(truth))
+    known = bank.take([target], order).signals(0).public()
+    return Game(bank.take(others, order), known, order, truth)
+
+
+def in_turn(bank: Bank, attack: Callable[..., np.ndarray], *, targets: int | None = None, **settings) -> np.ndarray:
+    """The attack's scores with each model as the target: (targets, n), beside `bank.is_member[:targets]`."""
+    return np.stack([game(bank, target=k).scores(attack, **settings) for k in range(targets or len(bank))])
+
+
+def fitted(
+    attack: Callable[..., np.ndarray], references: Bank, target: Signals, *, practice: int = 4, **settings
+) -> np.ndarray:
+    """A reference attack's scores, shifted so that 0 is the threshold that was best on `practice` of the references.
+
+    Each of them plays the target once against the others; their scores share one threshold.
+    """
+    practice = min(practice, len(references))
+    scores = in_turn(references, attack, targets=practice, **settings)
+    threshold = best_threshold(scores.ravel(), references.is_member[:practice].ravel())
+    return attack(references, target, **settings) - threshold

@@ -1,0 +1,134 @@
+"""Learned attacks: a small network tells members from non-members by what a model answers.
+
+Three networks of three papers, all fitted on shadows alone:
+- `neural_attack(form="past")`: PAST's, the outputs through hidden layers of 64 and 32, Adam.
+- `neural_attack(form="crl")`: CRL's, softmax and one-hot label through 128 and 64 with dropout, SGD; meant for k = 5
+  shadows.
+- `discriminator_attack`: the sparsity paper's, which also sees how the outputs answer to noise on the input.
+
+Scores are log-odds, so 0 is the network's own threshold. Where members and non-members of the shadow are not
+equally many, their odds are taken out.
+
+Introduced in notebook 03.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from mialib.attacks.threshold import fitted_on
+from mialib.errors import nearest
+from mialib.signals import Signals
+
+
+def neural_attack(
+    shadow: Signals | Sequence[Signals], target: Signals, *, form: str = "past", outputs: str = "softmax", seed: int = 0
+) -> np.ndarray:
+    """Log-odds of membership by PAST's or CRL's attack network: (n,).
+
+    PAST's paper feeds the network with logits, its code with the softmax; `outputs` chooses. CRL's always sees
+    the softmax and the label.
+    """
+    if form not in ("past", "crl"):
+        raise ValueError(nearest("neural attack", form, ("past", "crl")))
+    if outputs not in ("softmax", "logits"):
+        raise ValueError(nearest("kind of outputs", outputs, ("softmax", "logits")))
+    shadow = fitted_on(shadow, target)
+    if form == "crl":
+        return _crl(shadow, target, seed)
+    ours, theirs = (s.probabilities() if outputs == "softmax" else s.logits for s in (shadow, target))
+    network = perceptron(ours, shadow.is_member, hidden=(64, 32), rate=1e-3, epochs=100, batch=128, seed=seed)
+    return log_odds(network, theirs, shadow.is_member)
+
+
+def perceptron(x: np.ndarray, is_member: np.ndarray, *, hidden, rate: float, epochs: int, batch: int, seed: int = 0):
+    """Scikit-learn's network, trained by Adam for exactly so many epochs and without weight decay."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.neural_network import MLPClassifier
+
+    network = MLPClassifier(
+        hidden, alpha=0.0, batch_size=min(batch, len(x)), learning_rate_init=rate, max_iter=epochs, tol=0,
+        n_iter_no_change=epochs + 1, random_state=seed,
+    )  # fmt: skip
+    with warnings.catch_warnings():  # The papers fix the number of epochs, so stopping at it is no failure.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return network.fit(np.asarray(x, np.float64), is_member)
+
+
+def log_odds(network, x: np.ndarray, is_member: np.ndarray) -> np.ndarray:
+    """log p/(1 − p) of membership, less the log-odds among the records that the network was trained on."""
+    p = network.predict_proba(np.asarray(x, np.float64))[:, 1].clip(1e-15, 1 - 1e-15)
+    return np.log(p / (1 - p)) - np.log(is_member.sum() / (~is_member).sum())
+
+
+def outputs_and_label(signals: Signals) -> np.ndarray:
+    """Softmax and one-hot label side by side: (n, 2 × classes)."""
+    return np.hstack([signals.probabilities(), np.eye(signals.logits.shape[1])[signals.labels]])
+
+
+def _crl(shadow: Signals, target: Signals, seed: int) -> np.ndarray:
+    """CRL's network: 100 epochs of SGD, the rate divided by ten after 30, 60 and 90."""
+    import torch
+    from torch import nn
+
+    from mialib.data import Records
+    from mialib.signals import predict
+    from mialib.training import Recipe, fit
+
+    ours, theirs = (outputs_and_label(signals).astype(np.float32) for signals in (shadow, target))
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        layers = [nn.Linear(ours.shape[1], 128), nn.ReLU(), nn.Dropout(0.2), nn.Linear(128, 64), nn.ReLU()]
+        network = nn.Sequential(*layers, nn.Dropout(0.2), nn.Linear(64, 64), nn.Linear(64, 2))
+    steps = {"schedule": "steps", "milestones": (0.3, 0.6, 0.9), "factors": (0.1, 0.01, 0.001)}
+    known = Records("attack", ours, shadow.is_member.astype(int), 2)
+    fit(network, known, Recipe(100, 256, lr=0.1, **steps), seed=seed, device="cpu")
+    out, member = predict(network, Records("attack", theirs, np.zeros(len(theirs), int), 2)).T
+    return (member - out).astype(np.float64) - np.log(shadow.is_member.sum() / (~shadow.is_member).sum())
+
+
+class Candidate(NamedTuple):
+    """One perceptron of the discriminator's grid, and its accuracy on shadow records that it has not seen."""
+
+    hidden: tuple[int, ...]
+    rate: float
+    accuracy: float
+    network: object
+
+
+def discriminator_attack(shadow: Signals | Sequence[Signals], target: Signals, *, seed: int = 0) -> np.ndarray:
+    """Log-odds by the best of nine perceptrons on class, prediction and answer to noise: (n,).
+
+    Signals need the column `noise`, which `observe.watch(run, noise=True)` collects.
+    """
+    shadow = fitted_on(shadow, target)
+    best = discriminator_grid(shadow, seed=seed)[0]
+    return log_odds(best.network, noise_features(target), shadow.is_member)
+
+
+def noise_features(signals: Signals) -> np.ndarray:
+    """What the sparsity paper's discriminator sees: (n, 3 × classes)."""
+    return np.hstack([outputs_and_label(signals), signals.column("noise")])
+
+
+def discriminator_grid(shadow: Signals, *, seed: int = 0, held_out: float = 0.2) -> list[Candidate]:
+    """Perceptrons of 1×30, 2×30 and 3×100 at three rates, 80 epochs of Adam each; the best first.
+
+    They are compared on a share of the shadow's records that none was trained on, never on the target.
+    """
+    from sklearn.model_selection import train_test_split
+
+    features, is_member = noise_features(shadow), shadow.truth()
+    x, x_aside, known, aside = train_test_split(
+        features, is_member, test_size=held_out, random_state=seed, stratify=is_member
+    )
+    found = []
+    for hidden, rate in product(((30,), (30, 30), (100, 100, 100)), (1e-2, 1e-3, 1e-4)):
+        network = perceptron(x, known, hidden=hidden, rate=rate, epochs=80, batch=200, seed=seed)
+        found.append(Candidate(hidden, rate, float((network.predict(x_aside) == aside).mean()), network))
+    return sorted(found, key=lambda candidate: -candidate.accuracy)

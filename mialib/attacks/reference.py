@@ -1,0 +1,217 @@
+"""Reference attacks: how does the target answer on this record, beside models that held it and models that did not?
+
+Each attack takes a `Bank` of references and the target's `Signals` on the same records, and returns scores, higher =
+member. What they do to arrays stands in functions of its own: `lira_scores`, `rmia_scores`, `attack_r_scores`.
+
+- `lira` (Carlini and others, 2022): Gaussians of φ, one over the models that hold the record (IN), one over the others
+  (OUT); online compares both, offline asks how far the target lies above OUT.
+- `rmia` (Zarifzadeh and others, 2024): the share of population records that the record beats by a factor γ.
+- `attack_r` (Ye and others, 2022): the place of the target's loss among the OUT models' losses on the same record.
+- `attack_p`: its place among the target's own losses on the population; it ranks the records as the loss does.
+
+Introduced in notebook 05.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mialib.arrays import as_array
+from mialib.bank import Bank
+from mialib.errors import between, nearest
+from mialib.signals import Signals
+
+
+def lira(references: Bank, target: Signals, **settings) -> np.ndarray:
+    """LiRA's scores; the settings are those of `lira_scores`."""
+    _same_records(references, target)
+    return lira_scores(target.confidence(), references.confidence, references.is_member, **settings)
+
+
+def lira_scores(
+    target: ArrayLike,
+    references: ArrayLike,
+    is_in: ArrayLike,
+    *,
+    online: bool = True,
+    variance: str = "record",
+    center: str = "mean",
+    slips: bool = False,
+) -> np.ndarray:
+    """Log-likelihood ratio of IN to OUT (online), or −log Pr[Z > φ] under OUT (offline), averaged over queries: (n,).
+
+    `target` (n,) or (queries, n) and `references` (models, n) or (models, queries, n) hold φ, `is_in` (models, n)
+    which model holds which record. `variance` is fitted to each "record", or one "pooled" over all residuals for IN
+    and one for OUT, which is better with few models. The authors' code takes the "median" for `center`. With `slips`
+    it is followed where it leaves the paper: pooled, both deviations are that of the raw IN values; offline,
+    the density of OUT is compared on both sides.
+
+    >>> lira_scores([3.5], [[3], [4], [5], [0], [1], [2]], np.arange(6)[:, None] < 3).round(7)
+    array([4.5])
+    """
+    from scipy.special import log_ndtr
+
+    target, references, is_in = _checked(target, references, is_in)
+    for what, choice, known in (("variance", variance, ("record", "pooled")), ("center", center, ("mean", "median"))):
+        if choice not in known:
+            raise ValueError(nearest(what, choice, known))
+    out_mean, out_deviation = _gaussian(references, ~is_in, variance, center, "OUT of")
+    if online or slips:
+        in_mean, in_deviation = _gaussian(references, is_in, variance, center, "IN")
+    if slips and variance == "pooled":
+        raw = references[np.broadcast_to(is_in[:, None], references.shape)]
+        in_deviation = out_deviation = raw.std()
+    out = (target - out_mean) / out_deviation
+    if not online:
+        return ((out**2 / 2 + np.log(out_deviation)) if slips else -log_ndtr(-out)).mean(axis=0)
+    inside = (target - in_mean) / in_deviation
+    return ((out**2 - inside**2) / 2 + np.log(out_deviation / in_deviation)).mean(axis=0)
+
+
+def rmia(references: Bank, target: Signals, *, online: bool = False, gamma: float = 1.0, a: float = 0.3) -> np.ndarray:
+    """RMIA's scores, a share of the population in 0 … 1, averaged over queries: (n,).
+
+    Offline, Pr(x) comes from OUT models alone and `a` makes up for the missing IN models; online, from all. No model
+    holds the population, so its records are always treated offline.
+    """
+    _same_records(references, target)
+    _same_records(references.population, target.population, of="population")
+    p, p_references = _probability(target.confidence()), _probability(references.confidence)
+    z, z_references = _probability(target.population.confidence()), _probability(references.population.confidence)
+    if online:
+        mixed = p_references.mean(axis=0)
+    else:
+        mixed = _mixed(_masked_mean(p_references, ~references.is_member, "OUT of"), a)
+    z_ratio = z / _mixed(z_references.mean(axis=0), a)
+    return np.mean([rmia_scores(*pair, gamma=gamma) for pair in zip(p / mixed, z_ratio, strict=True)], axis=0)
+
+
+def rmia_scores(ratio: ArrayLike, population_ratio: ArrayLike, *, gamma: float = 1.0) -> np.ndarray:
+    """The share of z with (Pr(x | target) / Pr(x)) / (Pr(z | target) / Pr(z)) ≥ γ: (n,).
+
+    >>> ratio, z = likelihood_ratio([0.9], [[0.5]]), likelihood_ratio([0.6, 0.8], [[0.6, 0.5]])
+    >>> print(ratio.round(4), z.round(4), rmia_scores(ratio, z), rmia_scores(ratio, z, gamma=1.2))
+    [1.3333] [0.8108 1.1852] [1.] [0.5]
+    """
+    between(1e-300, np.inf, gamma=gamma)
+    population = np.sort(as_array(population_ratio, what="population_ratio"))
+    if not len(population):
+        raise ValueError("RMIA compares with a population; give at least one record that is surely a non-member.")
+    # Sorted once, the population replaces the table of all pairs.
+    return np.searchsorted(population, as_array(ratio, what="ratio") / gamma, side="right") / len(population)
+
+
+def likelihood_ratio(target: ArrayLike, out: ArrayLike, *, a: float = 0.3) -> np.ndarray:
+    """Pr(x | target) / Pr(x) from probabilities under the target (n,) and under OUT models (models, n)."""
+    return as_array(target) / _mixed(as_array(out).mean(axis=0), a)
+
+
+def attack_r(references: Bank, target: Signals) -> np.ndarray:
+    """Minus the place of the target's loss among the OUT models' losses on the same record, averaged over queries."""
+    _same_records(references, target)
+    queries = zip(target.confidence(), np.moveaxis(references.confidence, 1, 0), strict=True)
+    return np.mean([attack_r_scores(_loss(one), _loss(all_), references.is_member) for one, all_ in queries], axis=0)
+
+
+def attack_r_scores(loss: ArrayLike, reference_losses: ArrayLike, is_in: ArrayLike) -> np.ndarray:
+    """Minus the share α of a record's OUT losses that lie below its own, interpolated between 0 and 1,000: (n,).
+
+    >>> attack_r_scores([0.1, 0.5, 0.75], [[0.2] * 3, [0.5] * 3, [1.0] * 3], np.zeros((3, 3), bool))
+    array([-0.125, -0.5  , -0.625])
+    """
+    loss, references, is_in = _checked(loss, reference_losses, is_in, finite=False)
+    _count(~is_in, "OUT of")
+    loss, references = loss[0].clip(0, 1000), references[:, 0].clip(0, 1000)
+    places = np.vstack([np.zeros_like(loss), np.where(is_in, 1000, references), np.full_like(loss, 1000)])
+    places.sort(axis=0)  # (models + 2, n); the IN models stand at the end and are not counted
+    below = np.minimum((places <= loss).sum(axis=0), (~is_in).sum(axis=0) + 1)
+    rows = np.arange(len(loss))
+    lower, upper = places[below - 1, rows], places[below, rows]
+    share = np.divide(loss - lower, upper - lower, out=np.ones_like(loss), where=upper > lower)
+    return -(below - 1 + share) / ((~is_in).sum(axis=0) + 1)
+
+
+def attack_p(references: Bank | None, target: Signals) -> np.ndarray:
+    """Minus the share of the target's population losses that lie below the record's own; needs no reference model."""
+    if target.population is None:
+        raise ValueError("Attack P needs the target's answers on a population: Signals(…, population=…).")
+    population = np.sort(target.population.loss())
+    ends = np.r_[0.0, population, 1000.0]
+    return -np.interp(target.loss(), ends, np.linspace(0, 1, len(ends)))
+
+
+def _gaussian(phi: np.ndarray, mask: np.ndarray, variance: str, center: str, side: str) -> tuple[np.ndarray, ...]:
+    """Centre and deviation of φ (models, queries, n) over the models in `mask` (models, n): two of (queries, n)."""
+    held = _count(mask, side)
+    mean = middle = _masked_mean(phi, mask, side)
+    if center == "median":
+        middle = np.nanmedian(np.where(mask[:, None], phi, np.nan), axis=0)
+    squares = np.einsum("mn,mqn->qn", mask.astype(float), (phi - mean) ** 2)
+    freedom = np.broadcast_to((held - 1).sum(), held.shape) if variance == "pooled" else held - 1
+    if not freedom.all():
+        raise ValueError(
+            f"{(freedom == 0).sum()} records are {side} fewer than two reference models: there is no variance to fit. "
+            'Use variance="pooled", more reference models, or RMIA, which needs only one.'
+        )
+    square = squares / held if variance == "record" else squares.sum(axis=1, keepdims=True) / freedom
+    return middle, np.sqrt(square).clip(1e-6)  # Models that all answer alike must not divide by zero.
+
+
+def _masked_mean(values: np.ndarray, mask: np.ndarray, side: str) -> np.ndarray:
+    """Mean of (models, queries, n) over the models in `mask` (models, n): (queries, n)."""
+    return np.einsum("mn,mqn->qn", mask.astype(float), values) / _count(mask, side)
+
+
+def _count(mask: np.ndarray, side: str) -> np.ndarray:
+    held = mask.sum(axis=0)
+    if not held.all():
+        raise ValueError(
+            f"{(held == 0).sum()} of {len(held)} records are {side} no reference model (the first is number "
+            f"{held.argmin()}). Leave them out, "
+            + ("or use the offline form of the attack." if side == "IN" else "or add models that do not hold them.")
+        )
+    return held
+
+
+def _checked(target: ArrayLike, references: ArrayLike, is_in: ArrayLike, *, finite: bool = True) -> tuple:
+    """As (queries, n), (models, queries, n) and (models, n) bool, or what is wrong."""
+    target, references = (
+        as_array(v, what=w).astype(float) for v, w in ((target, "target"), (references, "references"))
+    )
+    is_in = as_array(is_in, kind="b", what="is_in")
+    target = np.atleast_2d(target)
+    references = references[:, None] if references.ndim == 2 else references
+    if references.shape[1:] != target.shape or is_in.shape != (len(references), target.shape[-1]):
+        raise ValueError(
+            "Expected the target (n,), references (models, n) and is_in (models, n), with several queries (queries, n) "
+            f"and (models, queries, n); found {target.shape}, {references.shape} and {is_in.shape}."
+        )
+    bad = sum((~np.isfinite(values) if finite else np.isnan(values)).sum() for values in (target, references))
+    if bad:
+        raise ValueError(f"{bad} values are NaN or infinite. Compute them from logits, where they stay finite.")
+    return target, references, is_in
+
+
+def _same_records(references: Bank | None, target: Signals | None, *, of: str = "target") -> None:
+    if references is None or target is None:
+        raise ValueError(f"This attack needs a {of}: answers of target and references on the same known non-members.")
+    if not np.array_equal(references.labels, target.labels):
+        raise ValueError(f"References and {of} must be about the same records in the same order; the labels differ.")
+
+
+def _mixed(mean_out: np.ndarray, a: float) -> np.ndarray:
+    """Pr(x) over all models, guessed from the OUT models alone."""
+    between(0, 1, a=a)
+    return 0.5 * ((1 + a) * mean_out + (1 - a))
+
+
+def _probability(phi: np.ndarray) -> np.ndarray:
+    from scipy.special import expit
+
+    return expit(phi)
+
+
+def _loss(phi: np.ndarray) -> np.ndarray:
+    """−log p_y = log(1 + e^−φ), without overflow."""
+    return np.logaddexp(0, -phi)

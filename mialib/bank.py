@@ -1,0 +1,120 @@
+"""The signals of many models on the same records, and which model holds which record.
+
+>>> bank = load("letters")
+>>> bank
+<Bank of 64 models on 2,400 records of 10 classes, 1 query each; population 400>
+
+Any model can play the target while the others are its references (`attacks.game(bank, target=k)`). The course ships
+one bank, made by tools/bank.py; its provenance lies beside it.
+
+Introduced in notebook 03.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from mialib.arrays import as_array
+from mialib.errors import nearest
+from mialib.signals import Signals
+
+
+@dataclass(frozen=True, eq=False)
+class Bank:
+    """`logits` (models, n, classes), `labels` (n,), `is_member` (models, n) bool.
+
+    `views` (models, more queries, n) is φ on other views of the records. `population` is a bank of the same models
+    on records that none of them holds. `x` are the records themselves, for pictures.
+    """
+
+    logits: np.ndarray
+    labels: np.ndarray
+    is_member: np.ndarray
+    views: np.ndarray | None = None
+    population: Bank | None = None
+    x: np.ndarray | None = None
+
+    def __post_init__(self):
+        for name, kind in (("logits", "f"), ("labels", "iu"), ("is_member", "b")):
+            object.__setattr__(self, name, as_array(getattr(self, name), kind=kind, what=name))
+        models, n = self.is_member.shape if self.is_member.ndim == 2 else (0, 0)
+        if self.logits.shape[:2] != (models, n) or self.labels.shape != (n,) or not models * n:
+            raise ValueError(
+                "A bank needs logits (models, n, classes), labels (n,) and is_member (models, n), found shapes "
+                f"{self.logits.shape}, {self.labels.shape} and {self.is_member.shape}."
+            )
+
+    def __len__(self) -> int:
+        return len(self.is_member)
+
+    def __repr__(self) -> str:
+        models, n, classes = self.logits.shape
+        queries = "1 query" if self.views is None else f"{1 + self.views.shape[1]} queries"
+        extra = f"; population {len(self.population.labels):,}" if self.population else ""
+        return f"<Bank of {models} models on {n:,} records of {classes} classes, {queries} each{extra}>"
+
+    def signals(self, model: int) -> Signals:
+        """What one of the models shows, with its membership and its answers on the population."""
+        return Signals(
+            self.logits[model],
+            self.labels,
+            self.is_member[model],
+            more={} if self.views is None else {"views": self.views[model].T},
+            population=self.population.signals(model).public() if self.population else None,
+        )
+
+    @cached_property
+    def confidence(self) -> np.ndarray:
+        """φ of every model on every view: (models, queries, n)."""
+        return np.stack([self.signals(model).confidence() for model in range(len(self))])
+
+    def take(self, models: np.ndarray | list[int], records: np.ndarray | slice = slice(None)) -> Bank:
+        """Some of the models on some of the records; the population stays whole."""
+        taken = replace(
+            self,
+            logits=self.logits[models][:, records],
+            labels=self.labels[records],
+            is_member=self.is_member[models][:, records],
+            views=None if self.views is None else self.views[models][:, :, records],
+            population=self.population.take(models) if self.population else None,
+            x=None if self.x is None else self.x[records],
+        )
+        vars(taken)["confidence"] = self.confidence[models][:, :, records]  # Computed once for all games.
+        return taken
+
+    def save(self, path: Path) -> None:
+        """Write an `.npz` without pickle, the population's arrays beside the others."""
+        names = ("logits", "labels", "is_member", "views", "x")
+        kept = {name: getattr(self, name) for name in names}
+        if self.population:
+            kept |= {f"population.{name}": getattr(self.population, name) for name in names if name != "is_member"}
+        np.savez_compressed(path, **{name: array for name, array in kept.items() if array is not None})
+
+    @classmethod
+    def read(cls, path: Path) -> Bank:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        extra = {name.partition(".")[2]: arrays.pop(name) for name in list(arrays) if "." in name}
+        if extra:
+            extra = {"population": cls(**extra, is_member=np.zeros(extra["logits"].shape[:2], bool))}
+        return cls(**arrays, **extra)
+
+
+def folder() -> Path:
+    """Where the shipped banks lie: a checkout's `data/bank`, or inside the installed package."""
+    package = Path(__file__).resolve().parent
+    checkout = package.parent / "data" / "bank"
+    return checkout if checkout.is_dir() else package / "shipped"
+
+
+def load(name: str = "letters", *, views: bool = False) -> Bank:
+    """The shipped bank called `name`; with `views`, also the models' answers on shifted records."""
+    known = sorted(path.stem for path in folder().glob("*.npz"))
+    if name not in known:
+        raise ValueError(nearest("signal bank", name, known))
+    bank = Bank.read(folder() / f"{name}.npz")
+    return bank if views else replace(bank, views=None, population=replace(bank.population, views=None))

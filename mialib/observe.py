@@ -1,0 +1,136 @@
+"""What a patient attacker asks beside the logits: turned, shifted and noisy copies; from inside, input gradients.
+
+    signals = watch(run, rotations=angles(4), shifts=shell(1), noise=True, gradient=True)
+    signals.column("rotations")     # (n, 9) bool: is the label still predicted?
+
+The copies are made from the records as they are stored, before scaling, so what moves in from outside an image is
+its own edge or plain 0.
+
+Introduced in notebooks 03 (noise) and 04.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from tqdm.auto import tqdm
+
+from mialib.data import Records
+from mialib.errors import between
+from mialib.runs import Run
+from mialib.signals import Signals, eval_mode, predict
+from mialib.splits import Side
+from mialib.training import to_device
+
+
+def angles(r: int) -> np.ndarray:
+    """The 2r + 1 whole degrees from −r to r (the label-only paper's code; PAST's asks for −r, 0 and r alone)."""
+    return np.linspace(-r, r, 2 * r + 1)
+
+
+def shell(d: int) -> list[tuple[int, int]]:
+    """No shift, and the 4d shifts (down, right) with |down| + |right| = d.
+
+    >>> shell(1)
+    [(0, 0), (-1, 0), (0, -1), (0, 1), (1, 0)]
+    """
+    steps = range(-d, d + 1)
+    return [(0, 0), *((i, j) for i in steps for j in steps if abs(i) + abs(j) == d and d)]
+
+
+def rotated(records: Records, degrees: float, *, order: int = 1) -> Records:
+    """Turn every image about its centre; what comes in from outside is 0. `order` is the spline's: 0 is nearest."""
+    from scipy.ndimage import rotate
+
+    x = _images(records).astype(np.float32)
+    turned = rotate(x, degrees, axes=(3, 2), reshape=False, order=order)
+    return replace(records, x=turned.clip(x.min(), x.max()))
+
+
+def shifted(records: Records, down: int, right: int, *, border: str = "edge") -> Records:
+    """Move every image by whole pixels; the edge is repeated, or with border="constant" filled with 0."""
+    x, far = _images(records), max(abs(down), abs(right))
+    padded = np.pad(x, ((0, 0), (0, 0), (far, far), (far, far)), mode=border)
+    rows, columns = (slice(far - by, far - by + size) for by, size in zip((down, right), x.shape[2:], strict=True))
+    return replace(records, x=padded[:, :, rows, columns])
+
+
+def watch(
+    run: Run,
+    *,
+    rotations: Iterable[float] = (),
+    shifts: Iterable[tuple[int, int]] = (),
+    noise: bool = False,
+    gradient: bool = False,
+) -> Signals:
+    """The run's signals with more columns: `rotations` and `shifts` (n, views) bool, `noise` (n, classes),
+    `gradient_l1` and `gradient_l2` (n,)."""
+    model, records = run.load_model(), everyone(run.side)
+    more = {}
+    for name, change, settings in (("rotations", rotated, [(a,) for a in rotations]), ("shifts", shifted, shifts)):
+        views = [change(records, *setting) for setting in settings]
+        if views:
+            guesses = [predict(model, view).argmax(axis=1) for view in tqdm(views, name, delay=2, leave=False)]
+            more[name] = np.stack(guesses, axis=1) == records.y[:, None]
+    if noise:
+        more["noise"] = noise_response(model, records)
+    if gradient:
+        more |= {f"gradient_l{p}": gradient_norms(model, records, p=p) for p in (1, 2)}
+    return replace(run.signals, more=run.signals.more | more)
+
+
+def everyone(side: Side) -> Records:
+    """Members, then non-members: the order of a run's signals."""
+    both = {name: np.concatenate([getattr(side.train, name), getattr(side.test, name)]) for name in ("x", "y", "index")}
+    return replace(side.train, **both)
+
+
+def noise_response(
+    model: nn.Module, records: Records, *, epsilon: float = 1e-3, draws: int = 5, seed: int = 0
+) -> np.ndarray:
+    """(1/ε)·E|R(x) − R(x + εN)| of the softmax outputs R (sparsity paper, its discriminator): (n, classes)."""
+    between(1e-9, np.inf, epsilon=epsilon)
+    between(1, np.inf, whole=True, draws=draws)
+    generator, found = torch.Generator().manual_seed(seed), []
+    with torch.no_grad(), eval_mode(model):
+        for x, _ in _batches(model, records):
+            plain, moved = model(x).softmax(dim=1), 0
+            for _ in range(draws):
+                step = torch.randn(x.shape, generator=generator).to(x.device)
+                moved = moved + (model(x + epsilon * step).softmax(dim=1) - plain).abs()
+            found.append((moved / (draws * epsilon)).cpu().numpy())
+    return np.concatenate(found)
+
+
+def gradient_norms(model: nn.Module, records: Records, *, p: float = 2) -> np.ndarray:
+    """ℓp norm of each record's loss gradient with respect to its input (Grad-x): (n,).
+
+    In eval mode the records of a batch do not touch each other, so the gradient of the summed loss holds every
+    record's own: one backward a batch.
+    """
+    found = []
+    with eval_mode(model):
+        for x, y in _batches(model, records):
+            x = x.detach().requires_grad_()
+            (gradient,) = torch.autograd.grad(F.cross_entropy(model(x), y, reduction="sum"), x)
+            found.append(gradient.flatten(1).norm(p=p, dim=1).cpu().numpy())
+    return np.concatenate(found)
+
+
+def _batches(model: nn.Module, records: Records, *, size: int = 500) -> Iterator[tuple[Tensor, Tensor]]:
+    x, y = to_device(records, next(model.parameters()).device)
+    return zip(x.split(size), y.split(size), strict=True)
+
+
+def _images(records: Records) -> np.ndarray:
+    if records.x.ndim != 4:
+        raise ValueError(
+            f"Only images can be turned or shifted, found records of shape {records.x.shape[1:]}. For tables use an "
+            "attack on the outputs."
+        )
+    return records.x
