@@ -48,6 +48,9 @@ class Bank:
                 f"{self.logits.shape}, {self.labels.shape} and {self.is_member.shape}."
             )
 
+        if self.population and len(self.population) != models:
+            raise ValueError(f"The population needs answers of the same {models} models, found {len(self.population)}.")
+
     def __len__(self) -> int:
         return len(self.is_member)
 

@@ -10,7 +10,7 @@ A check never stops a notebook, so *Run all* works before the exercises are done
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 
@@ -88,3 +88,94 @@ def check_largest_fpr(answer: Callable) -> str | None:
         if not np.isclose(reached, ppv, rtol=1e-6):
             return f"For TPR {tpr} and prior {prior}, an FPR of {found:.4g} gives PPV {reached:.3f}, not {ppv}."
     return None
+
+
+def _compare(answer: Callable, reference: Callable, cases: Iterable[tuple], *, hint: str = "") -> str | None:
+    """The first case in which the answer is not the reference's, in words."""
+    for case in cases:
+        expected, found = np.asarray(reference(*case)), np.asarray(answer(*(np.copy(part) for part in case)))
+        if found.shape != expected.shape:
+            return f"Expected an answer of shape {expected.shape}, found {found.shape}."
+        if not np.allclose(found, expected, rtol=1e-6, atol=1e-9):
+            shown = ", ".join(np.array2string(np.asarray(part), precision=3, threshold=8) for part in case)
+            return f"For ({shown}) expected {expected.round(4)}, found {found.round(4)}. {hint}".strip()
+    return None
+
+
+@_check
+def check_modified_entropy(answer: Callable) -> str | None:
+    """Exercise 2.1."""
+    from mialib.attacks.threshold import modified_entropy_score
+    from mialib.signals import Signals
+
+    def reference(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return -modified_entropy_score(Signals(np.log(p), y))
+
+    p = np.array([[0.7, 0.2, 0.1], [0.7, 0.2, 0.1], [0.98, 0.01, 0.01]])
+    return _compare(answer, reference, [(p[:1], np.array([0])), (p, np.array([0, 1, 2]))])
+
+
+@_check
+def check_auc_from_ranks(answer: Callable) -> str | None:
+    """Exercise 2.2."""
+    from mialib import metrics
+
+    rng = np.random.default_rng(0)
+    plain = np.array([0.9, 0.4, 0.6, 0.1]), np.array([True, True, False, False])
+    tied = rng.normal(size=60).round(1), rng.random(60) < 0.3
+    return _compare(answer, metrics.auc, [plain, tied], hint="Do ties count half?")
+
+
+@_check
+def check_two_features(answer: Callable) -> str | None:
+    """Exercise 3.1."""
+
+    def reference(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.array([[row[label], max(np.delete(row, label))] for row, label in zip(p, y, strict=True)])
+
+    p = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.5, 0.0, 0.5]])
+    return _compare(answer, reference, [(p, np.array([0, 0, 2])), (p[:, :2], np.array([1, 1, 0]))])
+
+
+@_check
+def check_noise_response(answer: Callable) -> str | None:
+    """Exercise 3.2: known for a linear function."""
+    rng, w = np.random.default_rng(0), np.array([3.0, -4.0])
+    for epsilon in (1e-3, 0.5):
+        found = np.asarray(answer(lambda x: x @ w, rng.normal(size=(200, 2)), epsilon, 400, np.random.default_rng(1)))
+        if found.shape != (200,):
+            return f"Expected one number for each of 200 records, found shape {found.shape}."
+        if abs(found.mean() / (5 * np.sqrt(2 / np.pi)) - 1) > 0.02:
+            return f"For R(x) = 3x₁ − 4x₂ and ε = {epsilon} expected about 3.99 on average, found {found.mean():.3f}."
+    return None
+
+
+@_check
+def check_shell(answer: Callable) -> str | None:
+    """Exercise 4.1."""
+    for d in (1, 2, 3):
+        found = [tuple(shift) for shift in answer(d)]
+        if len(found) != 4 * d + 1 or len(set(found)) != len(found):
+            return (
+                f"For d = {d} expected {4 * d + 1} different shifts, found {len(found)} ({len(set(found))} different)."
+            )
+        if set(found) != {(0, 0)} | {(i, j) for i in range(-d, d + 1) for j in (d - abs(i), abs(i) - d)}:
+            return f"For d = {d} expected (0, 0) and all shifts with |i| + |j| = {d}, found {found}."
+    return None
+
+
+@_check
+def check_input_gradient(answer: Callable) -> str | None:
+    """Exercise 4.2: against finite differences."""
+
+    def loss(weights: np.ndarray, x: np.ndarray, label: int) -> float:
+        logits = weights @ x
+        return np.log(np.exp(logits).sum()) - logits[label]
+
+    def reference(weights: np.ndarray, x: np.ndarray, label: int) -> np.ndarray:
+        step = 1e-6 * np.eye(len(x))
+        return np.array([(loss(weights, x + h, label) - loss(weights, x - h, label)) / 2e-6 for h in step]).round(7)
+
+    rng = np.random.default_rng(0)
+    cases = [(rng.normal(size=(3, 4)), rng.normal(size=4), label) for label in range(3)]
+    return _compare(lambda *case: np.round(answer(*case), 7), reference, cases)

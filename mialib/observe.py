@@ -44,7 +44,10 @@ def shell(d: int) -> list[tuple[int, int]]:
 
 
 def rotated(records: Records, degrees: float, *, order: int = 1) -> Records:
-    """Turn every image about its centre; what comes in from outside is 0. `order` is the spline's: 0 is nearest."""
+    """Turn every image about its centre; what comes in from outside is 0.
+
+    `order` is the spline's: 1 is bilinear; the original code takes 3, PAST's 0.
+    """
     from scipy.ndimage import rotate
 
     x = _images(records).astype(np.float32)

@@ -7,7 +7,7 @@ can move the sliders without a browser.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, log10
 
@@ -34,6 +34,18 @@ def log_slider(low: float, high: float, *, start: float, label: str) -> ipywidge
     return ipywidgets.FloatLogSlider(
         start, min=span[0], max=span[1], step=step, description=label, readout_format=".3g", **_LOOK
     )
+
+
+def steps(values: Sequence[float], *, start: float, label: str) -> ipywidgets.SelectionSlider:
+    """A slider over the values at which something was computed."""
+    options = [(f"{value:g}", value) for value in values]
+    return ipywidgets.SelectionSlider(options=options, value=start, description=label, **_LOOK)
+
+
+def choice(values: Sequence[str], *, label: str) -> ipywidgets.Dropdown:
+    """A menu; the first value is chosen at the start."""
+    look = {name: value for name, value in _LOOK.items() if name != "continuous_update"}
+    return ipywidgets.Dropdown(options=list(values), description=label, **look)
 
 
 _LOOK = {

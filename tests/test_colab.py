@@ -28,7 +28,7 @@ COLAB = {
     "torch": "2.9.0+cu126", "torchvision": "0.24.0+cu126", "numpy": "2.0.2", "scipy": "1.16.3",
     "scikit-learn": "1.6.1", "matplotlib": "3.10.0", "seaborn": "0.13.2", "ipywidgets": "7.7.1", "joblib": "1.5.2",
     "filelock": "3.20.0", "safetensors": "0.7.0", "pooch": "1.8.2", "tqdm": "4.67.1", "pillow": "11.3.0",
-    "packaging": "25.0",
+    "packaging": "25.0", "threadpoolctl": "3.6.0",
 }  # fmt: skip
 
 RUN_CELL = """

@@ -20,16 +20,18 @@ from mialib import widgets
 for explorer in widgets.EXPLORERS:
     for name, control in explorer.controls.items():
         start, seen = control.value, []
-        ends = [getattr(control, "base", None), control.min, control.max]
-        low, high = (ends[0] ** ends[1], ends[0] ** ends[2]) if ends[0] else ends[1:]
-        for position in (low, high):
+        if hasattr(control, "options"):
+            ends = [option[1] if isinstance(option, tuple) else option for option in control.options]
+        else:
+            ends = [control.base**end if hasattr(control, "base") else end for end in (control.min, control.max)]
+        for position in (ends[0], ends[-1]):
             control.value = position
             fresh = explorer.view(**explorer.values())
             assert explorer.screen.value == fresh.as_html(), f"{name} = {position}: the screen is stale"
             seen.append((fresh.png, fresh.numbers))
         assert seen[0][0] != seen[1][0] and seen[0][1] != seen[1][1], f"{name} changes nothing"
         control.value = start
-        assert not control.continuous_update and control.description, f"{name} needs a label"
+        assert not getattr(control, "continuous_update", False) and control.description, f"{name} needs a label"
 print(len(widgets.EXPLORERS), "explorers")
 """
 

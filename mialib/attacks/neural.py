@@ -50,13 +50,14 @@ def perceptron(x: np.ndarray, is_member: np.ndarray, *, hidden, rate: float, epo
     """Scikit-learn's network, trained by Adam for exactly so many epochs and without weight decay."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.neural_network import MLPClassifier
+    from threadpoolctl import threadpool_limits
 
     network = MLPClassifier(
         hidden, alpha=0.0, batch_size=min(batch, len(x)), learning_rate_init=rate, max_iter=epochs, tol=0,
         n_iter_no_change=epochs + 1, random_state=seed,
     )  # fmt: skip
-    with warnings.catch_warnings():  # The papers fix the number of epochs, so stopping at it is no failure.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(), threadpool_limits(1):  # So small a network only waits for a second thread.
+        warnings.simplefilter("ignore", ConvergenceWarning)  # The papers fix the number of epochs.
         return network.fit(np.asarray(x, np.float64), is_member)
 
 
@@ -74,6 +75,7 @@ def outputs_and_label(signals: Signals) -> np.ndarray:
 def _crl(shadow: Signals, target: Signals, seed: int) -> np.ndarray:
     """CRL's network: 100 epochs of SGD, the rate divided by ten after 30, 60 and 90."""
     import torch
+    from threadpoolctl import threadpool_limits
     from torch import nn
 
     from mialib.data import Records
@@ -87,7 +89,8 @@ def _crl(shadow: Signals, target: Signals, seed: int) -> np.ndarray:
         network = nn.Sequential(*layers, nn.Dropout(0.2), nn.Linear(64, 64), nn.Linear(64, 2))
     steps = {"schedule": "steps", "milestones": (0.3, 0.6, 0.9), "factors": (0.1, 0.01, 0.001)}
     known = Records("attack", ours, shadow.is_member.astype(int), 2)
-    fit(network, known, Recipe(100, 256, lr=0.1, **steps), seed=seed, device="cpu")
+    with threadpool_limits(1):
+        fit(network, known, Recipe(100, 256, lr=0.1, **steps), seed=seed, device="cpu")
     out, member = predict(network, Records("attack", theirs, np.zeros(len(theirs), int), 2)).T
     return (member - out).astype(np.float64) - np.log(shadow.is_member.sum() / (~shadow.is_member).sum())
 

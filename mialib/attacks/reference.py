@@ -57,9 +57,10 @@ def lira_scores(
         if choice not in known:
             raise ValueError(nearest(what, choice, known))
     out_mean, out_deviation = _gaussian(references, ~is_in, variance, center, "OUT of")
-    if online or slips:
+    if online:
         in_mean, in_deviation = _gaussian(references, is_in, variance, center, "IN")
     if slips and variance == "pooled":
+        _count(is_in, "IN")
         raw = references[np.broadcast_to(is_in[:, None], references.shape)]
         in_deviation = out_deviation = raw.std()
     out = (target - out_mean) / out_deviation

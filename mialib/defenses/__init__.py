@@ -6,7 +6,8 @@ defense, so one defense object serves any number of runs.
 """
 
 from mialib.defenses.plain import Plain
+from mialib.defenses.simple import LabelSmoothing
 
-__all__ = ["DEFENSES", "Plain"]
+__all__ = ["DEFENSES", "LabelSmoothing", "Plain"]
 
-DEFENSES = {"Plain": Plain}
+DEFENSES = {"Plain": Plain, "LabelSmoothing": LabelSmoothing}

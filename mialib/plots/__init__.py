@@ -7,6 +7,7 @@
 Colours are Okabe and Ito's, with fixed roles; each role also has a line style or hatch of its own.
 """
 
+from mialib.plots.charts import comparison, heatmap, lines, worlds
 from mialib.plots.game import accusations, by_epoch, histograms, images, roc, threshold_view
 from mialib.plots.picture import COLOR, LINE, Picture, show, small_multiples
 
@@ -16,10 +17,14 @@ __all__ = [
     "Picture",
     "accusations",
     "by_epoch",
+    "comparison",
+    "heatmap",
     "histograms",
     "images",
+    "lines",
     "roc",
     "show",
     "small_multiples",
     "threshold_view",
+    "worlds",
 ]

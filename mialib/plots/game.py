@@ -69,8 +69,8 @@ def by_epoch(epoch: ArrayLike, gap: ArrayLike, advantage: ArrayLike, interval: n
     )
 
 
-def roc(attacks: dict[str, tuple[ArrayLike, ArrayLike]]) -> Picture:
-    """ROC curves by name, each of (scores, is_member), on linear and on logarithmic axes."""
+def roc(attacks: dict[str, tuple[ArrayLike, ArrayLike]], *, floor: float = 1e-3) -> Picture:
+    """ROC curves by name, each of (scores, is_member), on linear axes and on logarithmic ones from `floor` on."""
     if len(attacks) > len(ATTACKS):
         raise ValueError(f"One figure holds at most {len(ATTACKS)} curves, found {len(attacks)}. Draw several.")
     curves = {name: metrics.roc(*pair) for name, pair in attacks.items()}
@@ -80,8 +80,8 @@ def roc(attacks: dict[str, tuple[ArrayLike, ArrayLike]]) -> Picture:
         for axes, log in zip(figure.subplots(1, 2), (False, True), strict=True):
             for (name, curve), (color, line) in zip(curves.items(), ATTACKS[: len(curves)], strict=True):
                 axes.plot(curve.fpr, curve.tpr, color=color, linestyle=line, label=f"{name}, AUC {areas[name]:.2f}")
-            _roc_axes(axes, log)
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(curves))
+            _roc_axes(axes, log, floor)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=min(len(curves), 3))
 
     listed = "; ".join(f"{name} has AUC {area:.2f}" for name, area in areas.items())
     return Picture(
@@ -93,9 +93,9 @@ def roc(attacks: dict[str, tuple[ArrayLike, ArrayLike]]) -> Picture:
     )
 
 
-def threshold_view(member_loss: ArrayLike, non_member_loss: ArrayLike, *, threshold: float) -> Picture:
-    """What one threshold on the loss does: histograms, confusion matrix, the point on both ROCs."""
-    member, non_member = _losses(member_loss), _losses(non_member_loss)
+def threshold_view(member: ArrayLike, non_member: ArrayLike, *, threshold: float, label: str = "loss") -> Picture:
+    """What one threshold on the loss, or whatever is lower for members, does: histograms, confusion, both ROCs."""
+    member, non_member = _losses(member), _losses(non_member)
     scores = -np.concatenate([member, non_member])
     is_member = np.arange(len(scores)) < len(member)
     curve = metrics.roc(scores, is_member)
@@ -103,7 +103,7 @@ def threshold_view(member_loss: ArrayLike, non_member_loss: ArrayLike, *, thresh
 
     def draw(figure: FigureBase) -> None:
         histogram, table, linear, log = figure.subplots(1, 4, width_ratios=[1.5, 0.9, 1, 1])
-        _histograms(histogram, member, non_member, "loss", legend=False)
+        _histograms(histogram, member, non_member, label, legend=False)
         histogram.axvline(threshold, color=COLOR["mark"])
         histogram.set_title(f"threshold {threshold:.3g}")
         _confusion(table, tpr, fpr, len(member), len(non_member))
@@ -116,8 +116,8 @@ def threshold_view(member_loss: ArrayLike, non_member_loss: ArrayLike, *, thresh
 
     return Picture(
         draw,
-        alt=f"At a loss threshold of {threshold:.3g}: histograms of member and non-member losses with the threshold as "
-        f"a vertical line, a confusion matrix, and the point TPR {tpr:.3f}, FPR {fpr:.3f} on two ROC curves.",
+        alt=f"At a {label} threshold of {threshold:.3g}: histograms of members and non-members with the threshold "
+        f"as a vertical line, a confusion matrix, and the point TPR {tpr:.3f}, FPR {fpr:.3f} on two ROC curves.",
         caption="Members (blue) and non-members (orange, hatched); what lies left of the line is called a member.",
         size=(11.0, 2.7),
         numbers={"tpr": tpr, "fpr": fpr, "advantage": tpr - fpr},
@@ -177,10 +177,10 @@ def _histograms(axes: Axes, member: np.ndarray, non_member: np.ndarray, label: s
         axes.legend()
 
 
-def _roc_axes(axes: Axes, log: bool) -> None:
-    grid = np.geomspace(1e-3, 1, 50)
+def _roc_axes(axes: Axes, log: bool, floor: float = 1e-3) -> None:
+    grid = np.geomspace(floor, 1, 50)
     axes.plot(grid, grid, color=COLOR["chance"], linestyle=LINE["chance"])
-    limits = (1e-3, 1) if log else (0, 1)
+    limits = (floor, 1) if log else (0, 1)
     scale = "log" if log else "linear"
     axes.set(
         xscale=scale, yscale=scale, xlim=limits, ylim=limits, xlabel="false positive rate", ylabel="true positive rate"

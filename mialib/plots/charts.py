@@ -1,0 +1,153 @@
+"""Charts that many lessons share: estimates side by side, curves with bands, a table of shares, two worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import FigureBase
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike
+
+from mialib.estimates import Estimate
+from mialib.plots.picture import ATTACKS, COLOR, LINE, Picture
+
+MARKERS = ("o", "s", "^", "D", "v")
+
+
+def comparison(
+    series: dict[str, dict[str, Estimate]], *, label: str, chance: float = 0.0, mark: str | None = None
+) -> Picture:
+    """Estimates with their intervals, one row for each name and one marker for each series; `mark` rings a row."""
+    rows = list(dict.fromkeys(name for estimates in series.values() for name in estimates))
+
+    def draw(figure: FigureBase) -> None:
+        axes = figure.subplots()
+        for place, (name, estimates) in enumerate(series.items()):
+            y = np.array([rows.index(row) for row in estimates]) + 0.24 * (place - (len(series) - 1) / 2)
+            value, low, high = np.array([(e.value, e.low, e.high) for e in estimates.values()]).T
+            color = ATTACKS[place][0]
+            axes.errorbar(value, y, [value - low, high - value], fmt=MARKERS[place], color=color, label=name, capsize=3)
+        if mark is not None:
+            axes.axhspan(rows.index(mark) - 0.45, rows.index(mark) + 0.45, color="#f0f0f0", zorder=0)
+        axes.axvline(chance, color=COLOR["chance"], linestyle=LINE["chance"])
+        axes.set(yticks=range(len(rows)), yticklabels=rows, ylim=(len(rows) - 0.5, -0.5), xlabel=label)
+        if len(series) > 1:
+            figure.legend(loc="outside upper center", ncols=len(series))
+
+    listed = "; ".join(f"{one}, {row}: {e}" for one, estimates in series.items() for row, e in estimates.items())
+    return Picture(
+        draw,
+        alt=f"Dots with 95 % intervals, {label} along the axis, a dotted line at {chance:g} for chance. {listed}.",
+        caption=f"{label[0].upper()}{label[1:]} with 95 % intervals; dotted: chance.",
+        size=(6.8, 0.9 + 0.34 * len(rows) * max(1, 0.7 * len(series)) + 0.3 * (len(series) > 1)),
+        numbers={f"{one} {row}": e.value for one, estimates in series.items() for row, e in estimates.items()},
+    )
+
+
+def lines(
+    x: ArrayLike,
+    curves: dict[str, ArrayLike | Sequence[Estimate]],
+    *,
+    xlabel: str,
+    ylabel: str,
+    mark: float | None = None,
+    roles: bool = False,
+    log: bool = False,
+) -> Picture:
+    """Curves over x, with a band where they are estimates; `mark` is a place on the axis.
+
+    With `roles`, the curves are named by the roles that have colours of their own: member, non_member, …
+    """
+    x = np.asarray(x, float)
+    table = {name: np.array([_as_triple(value) for value in curve]).T for name, curve in curves.items()}
+
+    def draw(figure: FigureBase) -> None:
+        axes = figure.subplots()
+        for place, (name, (value, low, high)) in enumerate(table.items()):
+            color, line = (COLOR[name], LINE[name]) if roles else ATTACKS[place]
+            axes.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0)
+            label = name.replace("_", "-") + "s" * roles
+            axes.plot(x, value, color=color, linestyle=line, marker=MARKERS[place], markersize=4, label=label)
+        if mark is not None:
+            axes.axvline(mark, color=COLOR["mark"], linewidth=1)
+        axes.set(xlabel=xlabel, ylabel=ylabel, xscale="log" if log else "linear")
+        if log:
+            axes.minorticks_off()
+            axes.set_xticks(x, [f"{tick:g}" for tick in x])
+        elif (x == x.round()).all():
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        figure.legend(loc="outside upper center", ncols=min(len(table), 4))
+
+    ends = "; ".join(f"{name} from {value[0]:.3f} to {value[-1]:.3f}" for name, (value, _, _) in table.items())
+    at = "" if mark is None else f" A vertical line marks {mark:g}."
+    return Picture(
+        draw,
+        alt=f"Line chart of {ylabel} against {xlabel} from {x[0]:g} to {x[-1]:g}: {ends}.{at}",
+        caption=f"{ylabel[0].upper()}{ylabel[1:]} by {xlabel}.",
+        size=(6.4, 3.2),
+        numbers={f"{name} at {at:g}": float(y) for name, row in table.items() for at, y in zip(x, row[0], strict=True)}
+        | ({} if mark is None else {"mark": mark}),
+    )
+
+
+def heatmap(names: Sequence[str], shares: ArrayLike, *, label: str) -> Picture:
+    """A square table of shares in 0 … 1, written out and shaded."""
+    shares = np.asarray(shares, float)
+
+    def draw(figure: FigureBase) -> None:
+        axes = figure.subplots()
+        axes.imshow(shares, cmap="Greys", vmin=0, vmax=1.3)
+        for (row, column), share in np.ndenumerate(shares):
+            axes.text(column, row, f"{share:.2f}", ha="center", va="center", color="white" if share > 0.8 else "black")
+        axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
+        axes.set_yticks(range(len(names)), names)
+        axes.grid(False)
+        axes.spines[:].set_visible(False)
+
+    pairs = [(a, b, shares[i, j]) for i, a in enumerate(names) for j, b in enumerate(names) if i < j]
+    listed = "; ".join(f"{a} and {b} {share:.2f}" for a, b, share in pairs)
+    return Picture(
+        draw,
+        alt=f"A table of {label} for each pair of attacks: {listed}.",
+        caption=f"{label[0].upper()}{label[1:]}.",
+        size=(1.6 + 0.62 * len(names), 1.1 + 0.5 * len(names)),
+        numbers={f"{a} and {b}": float(share) for a, b, share in pairs},
+    )
+
+
+def worlds(inside: ArrayLike, outside: ArrayLike, target: float, *, label: str, title: str = "") -> Picture:
+    """One record in two worlds: a value in models that hold it (IN) and in models that do not, and the target's."""
+    inside, outside = np.asarray(inside, float), np.asarray(outside, float)
+    fitted = {"member": (inside.mean(), inside.std()), "non_member": (outside.mean(), outside.std())}
+    low, high = min(inside.min(), outside.min(), target) - 1, max(inside.max(), outside.max(), target) + 1
+    grid = np.linspace(low, high, 200)
+
+    def draw(figure: FigureBase) -> None:
+        axes = figure.subplots()
+        for values, role, hatch, name in ((inside, "member", None, "IN"), (outside, "non_member", "////", "OUT")):
+            mean, deviation = fitted[role][0], max(fitted[role][1], 1e-3)
+            axes.hist(
+                values, np.linspace(low, high, 30), density=True, color=COLOR[role], alpha=0.4, hatch=hatch,
+                edgecolor="white", label=f"{name}, {len(values)} models",
+            )  # fmt: skip
+            bell = np.exp(-(((grid - mean) / deviation) ** 2) / 2) / (deviation * np.sqrt(2 * np.pi))
+            axes.plot(grid, bell, color=COLOR[role], linestyle=LINE[role])
+        axes.axvline(target, color=COLOR["mark"], label="the target")
+        axes.set(xlabel=label, ylabel="density", title=title)
+        figure.legend(loc="outside upper center", ncols=3)
+
+    means = f"IN {fitted['member'][0]:.2f}, OUT {fitted['non_member'][0]:.2f}, the target {target:.2f}"
+    return Picture(
+        draw,
+        alt=f"Two histograms of {label} with fitted bell curves, IN (blue) and OUT (orange, hatched), the target as a "
+        f"vertical line. {title} Means: {means}.",
+        caption=f"{title} {label[0].upper()}{label[1:]} in {len(inside)} IN and {len(outside)} OUT models; the curves "
+        "are fitted normal densities.".strip(),
+        size=(6.4, 3.0),
+        numbers={"in": float(fitted["member"][0]), "out": float(fitted["non_member"][0]), "target": float(target)},
+    )
+
+
+def _as_triple(value: float | Estimate) -> tuple[float, float, float]:
+    return (value.value, value.low, value.high) if isinstance(value, Estimate) else (value, value, value)

@@ -1,0 +1,337 @@
+# ---
+# title: Metric attacks
+# question: Which single number gives a member away, and who chooses the threshold?
+# goals:
+#   - compute the five scores of the literature from a model's outputs
+#   - show that loss and confidence are one attack under two names
+#   - fit one threshold, or one for each class, on a shadow
+#   - tell a defense that hides membership from one that only moves the threshold
+# needs: notebook 01; softmax and entropy
+# read: 25
+# reproduces: the metric attacks of PAST (Section 4.1) and CRL, on our data
+# cover: 02_adaptive
+# ---
+
+# %% [markdown]
+# ## One number a record
+# The attack of notebook 01 looked at a record's loss. Other papers look at other numbers: is the prediction right, how sure is
+# the model, how spread out is its output? Each is a **metric attack**: turn the outputs into one score, higher for members, and
+# compare it with a threshold. No network, no training beyond a shadow. They are the baseline that every cleverer attack
+# has to beat, and as we shall see in the next lessons, not all of them do.
+
+# %%
+import numpy as np
+
+from mialib import attacks, metrics, plots, profiles, runs, widgets
+from mialib.plots import show
+
+configuration = profiles.load(PROFILE).images
+target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
+logits, labels, is_member = target.signals.logits.astype(float), target.signals.labels, target.signals.is_member
+attacks.cards("correctness", "loss", "confidence", "max confidence", "entropy", "modified entropy")
+
+# %% [markdown]
+# The table is a **threat model**: what the attacker sees of the target, what it needs beside, what it costs. Two of the
+# attacks need no label. That sounds modest, but the label is information: an attacker who does not know that *B* is right
+# cannot tell a model that is sure and right from one that is sure and wrong.
+
+# %% [markdown]
+# ## The five scores from scratch
+# Let $p$ be the softmax output and $y$ the label. The scores, each turned so that members score higher:
+#
+# | score | formula |
+# |---|---|
+# | correctness | $1$ if $\arg\max_i p_i = y$, else $0$ |
+# | loss, confidence | $\log p_y$, and $p_y$ itself |
+# | maximum confidence | $\max_i p_i$ |
+# | entropy | $\sum_i p_i \log p_i$ |
+# | modified entropy | $(1 - p_y)\log p_y + \sum_{i \neq y} p_i \log(1 - p_i)$ |
+#
+# The last one is Song and Mittal's repair of the entropy. Plain entropy is low for every sure answer. The modified one is low
+# only when the model is sure *and right*.
+
+
+# %%
+def softmax(logits: np.ndarray) -> np.ndarray:
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def five_scores(p: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
+    """Softmax outputs (n, classes) and labels (n,) → scores (n,) by name; higher = member."""
+    rows, tiny = np.arange(len(y)), 1e-30
+    true = p[rows, y]
+    terms = p * np.log(np.maximum(1 - p, tiny))
+    terms[rows, y] = (1 - true) * np.log(np.maximum(true, tiny))
+    return {
+        "correctness": (p.argmax(axis=1) == y).astype(float),
+        "confidence": true,
+        "max confidence": p.max(axis=1),
+        "entropy": (p * np.log(np.maximum(p, tiny))).sum(axis=1),
+        "modified entropy": terms.sum(axis=1),
+    }
+
+
+ours = five_scores(softmax(logits), labels)
+print({name: round(float(np.median(scores)), 3) for name, scores in ours.items()})
+
+# %% [markdown]
+# The library has the same scores under the same names. They must agree.
+
+# %%
+for name, scores in ours.items():
+    assert np.allclose(scores, attacks.METRICS[name](target.signals), atol=1e-6), name
+
+# %% [markdown]
+# ## Loss and confidence are one attack
+# Papers like to list *loss* and *confidence* as two attacks, with two bars in the chart. But $p_y = e^{-\ell}$: one is a
+# decreasing function of the other. They put the records in the same order, and a threshold on the one is a threshold on
+# the other. **Predict** the difference between their AUCs before you run the cell.
+
+# %%
+two = {name: attacks.METRICS[name](target.signals) for name in ("loss", "confidence")}
+order = {name: np.argsort(scores, kind="stable") for name, scores in two.items()}
+difference = abs(metrics.auc(two["loss"], is_member) - metrics.auc(two["confidence"], is_member))
+print(f"records in another place: {(order['loss'] != order['confidence']).sum()} of {len(labels)}")
+print(f"difference of the AUCs: {difference:.1e}")
+assert difference < 1e-6
+
+# %% [markdown]
+# **What to see.** Nothing moves: the difference is {{difference:.0e}}. (Were outputs rounded, as some services do, the loss
+# could not be computed from a confidence of exactly 1, and ties would appear.) In the stored logs of PAST's authors, too,
+# every pair of the two agrees to the last digit. From here on we keep one of them.
+
+# %% [markdown]
+# ## A threshold from the shadow
+# A score becomes an accusation by a threshold, and the threshold comes from the shadow, where the attacker knows the members.
+# `threshold_attack` finds it by sorting: all candidate thresholds are evaluated in one pass, instead of comparing each with
+# every record. It returns scores shifted so that the threshold is 0. `game` makes sure that the attack is handed nothing else: no
+# membership, and the rows in random order, because ours stand members first and *that* would give them away.
+#
+# **Predict**: which score wins, and how much does the label buy?
+
+# %%
+game = attacks.game(target.signals, shadow=shadow.signals)
+names = ["correctness", "loss", "max confidence", "entropy", "modified entropy"]
+results = {name: game.play(attacks.threshold_attack, score=attacks.METRICS[name]) for name in names}
+advantage = {name: result.advantage for name, result in results.items()}
+show(plots.comparison({"one threshold": advantage}, label="advantage"), name="02_scores")
+
+# %% [markdown]
+# **What to see.** The scores that know the label lead: loss {{advantage['loss']}}, modified entropy
+# {{advantage['modified entropy']}}. Without the label, maximum confidence has {{advantage['max confidence']}} and entropy
+# {{advantage['entropy']}}. Even plain correctness reaches {{advantage['correctness']}}: it is the gap between
+# accuracy on members and on non-members, so an overfitted model leaks to anybody who can see its predictions.
+# (95 % intervals, n = {{results['loss'].members}} + {{results['loss'].non_members}}. *Yours may differ* by 0.1; the order of
+# the label's users and the others should not.)
+
+# %% [markdown]
+# ## One threshold for each class
+# Some letters are harder than others. A loss that is high for an *I* may be low for a *B*. So Song and Mittal fit a threshold
+# for each class. Ten lines from scratch:
+
+
+# %%
+def best_cut(scores: np.ndarray, is_member: np.ndarray) -> float:
+    """The occurring score with the largest TPR − FPR when scores at or above it are called members."""
+    candidates = np.sort(scores)[::-1]  # the strictest first
+    gains = [(scores[is_member] >= t).mean() - (scores[~is_member] >= t).mean() for t in candidates]
+    return candidates[int(np.argmax(gains))]
+
+
+known = shadow.signals
+known_scores = attacks.METRICS["loss"](known)
+of_class = [known.labels == c for c in range(logits.shape[1])]
+cuts = np.array([best_cut(known_scores[rows], known.is_member[rows]) for rows in of_class])
+
+# %% [markdown]
+# The library's threshold lies halfway to the next score, ours *at* a score, so the two are compared where both were fitted: they
+# must call the same shadow records members.
+
+# %%
+fitted = attacks.threshold_attack(known, known.public(), score=attacks.METRICS["loss"], per_class=True)
+assert ((known_scores >= cuts[known.labels]) == (fitted >= 0)).all()
+per_class = {
+    name: game.play(attacks.threshold_attack, score=attacks.METRICS[name], per_class=True).advantage for name in names
+}
+
+# %% [markdown]
+# A class with fewer than ten members or non-members in the shadow would take the common threshold; here every class has enough.
+# **Predict**: is a threshold for each class worth it?
+
+# %%
+both = plots.comparison({"one threshold": advantage, "one for each class": per_class}, label="advantage")
+show(both, name="02_per_class")
+gain = {name: per_class[name].value - advantage[name].value for name in names}
+held = np.bincount(known.labels).mean()
+
+# %% [markdown]
+# **What to see.** For the loss the change is {{gain['loss']:+.3f}}, for the entropy {{gain['entropy']:+.3f}}: small
+# against the intervals, and not always up. Ten thresholds fit the shadow better than one, but each rests on about
+# {{held:.0f}} shadow records instead of {{len(known)}}, so each is noisier. With thousands of records a class, or with
+# classes that differ more, the balance tips the other way. Both papers report per-class thresholds; with a small
+# shadow it is worth looking at both.
+
+# %% [markdown]
+# ## Move the threshold
+# Choose a **score** and a **class**, and move the **threshold**. To put all scores on one axis, the plot shows the *surprise*,
+# low for members: loss and entropies as they are, one minus the confidences. *Think*: for which class would the common
+# threshold be most wrong?
+
+# %%
+classes = ["all", *map(str, range(logits.shape[1]))]
+flip = {name: 1.0 if "confidence" in name or name == "correctness" else 0.0 for name in names}
+surprise = {name: np.maximum(flip[name] - attacks.METRICS[name](target.signals), 0) for name in names}
+
+
+def threshold_view(threshold: float, score: str = "loss", label: str = "all") -> plots.Picture:
+    keep = np.full(len(labels), True) if label == "all" else labels == int(label)
+    values = surprise[score]
+    return plots.threshold_view(
+        values[keep & is_member], values[keep & ~is_member], threshold=threshold, label=f"surprise ({score})"
+    )
+
+
+widgets.explore(
+    threshold_view,
+    threshold=widgets.log_slider(0.001, 10, start=0.1, label="threshold"),
+    score=widgets.choice(["loss", "max confidence", "entropy", "modified entropy"], label="score"),
+    label=widgets.choice(classes, label="class (0 is the letter A)"),
+)
+
+# %% [markdown]
+# *Without a kernel*: the common threshold 0.1 on the loss of three classes.
+
+# %%
+rows = plots.small_multiples(lambda label: threshold_view(0.1, label=f"{label:.0f}"), label=[1, 5, 8])
+show(rows, name="02_classes")
+
+# %% [markdown]
+# **What to see.** The same threshold, three classes: it catches {{rows.numbers['tpr at 1']:.0%}} of the members of class 1,
+# {{rows.numbers['tpr at 5']:.0%}} of class 5 and {{rows.numbers['tpr at 8']:.0%}} of class 8, at
+# {{rows.numbers['fpr at 1']:.0%}}, {{rows.numbers['fpr at 5']:.0%}} and {{rows.numbers['fpr at 8']:.0%}} false alarms. With about 70
+# members a class, each of these shares may be off by ten points.
+
+# %% [markdown]
+# ## A shadow that knows the defense
+# Suppose that the target was trained with **label smoothing**: the label's class is asked for $1 - \varepsilon = 0.7$, and the
+# others share the rest. The model is never rewarded for being sure, so all confidences fall. Is it a defense?
+#
+# One attacker does not know about the smoothing and uses the shadow that we have. The other is **adaptive**: it trains its
+# shadow by the same recipe, smoothing included. **Predict** both advantages. The undefended model had
+# {{advantage['loss'].value:.2f}}.
+
+# %%
+from mialib.defenses import LabelSmoothing
+
+smoothed = configuration.but(defense=LabelSmoothing(0.3))
+smooth_target, smooth_shadow = runs.get_all([smoothed, smoothed.but(side="shadow")])
+arms = {}
+for name, attacker in (("undefended shadow", shadow), ("adaptive shadow", smooth_shadow)):
+    played = attacks.game(smooth_target.signals, shadow=attacker.signals)
+    arms[name] = {n: played.play(attacks.threshold_attack, score=attacks.METRICS[n]) for n in names}
+picture = plots.comparison(
+    {arm: {n: result.advantage for n, result in rows.items()} for arm, rows in arms.items()}, label="advantage"
+)
+show(picture, name="02_adaptive")
+naive, adaptive = (arms[arm]["loss"] for arm in arms)
+accuracy = [run.metrics["accuracy"]["test"] for run in (target, smooth_target)]
+
+# %% [markdown]
+# **What to see.** Against the undefended shadow the smoothed model looks nearly private: the loss attack has
+# {{naive.advantage}}. Against the adaptive shadow it has {{adaptive.advantage}}, *more* than the
+# {{advantage['loss'].value:.2f}} of the model without any defense, at a test accuracy of {{accuracy[1]:.2f}} against
+# {{accuracy[0]:.2f}}. Smoothing moved every confidence, so the old threshold missed them all; it did not make members and
+# non-members alike. The AUC could have warned us: it needs no threshold, and is {{naive.auc.value:.3f}} in both arms.
+#
+# That is why every defense in this course meets an attacker whose shadow was trained the same way, and why a paper that says
+# nothing about its shadow says little about its defense.
+
+# %% [markdown]
+# ## Exercise 2.1 · difficulty 2/5 · about 10 minutes
+# Write the modified entropy itself (not yet turned round): $-(1 - p_y)\log p_y - \sum_{i \neq y} p_i \log(1 - p_i)$, without a
+# loop over records.
+
+# %%
+from mialib import checks
+
+
+def modified_entropy(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Softmax outputs (n, classes) and labels (n,) → (n,); lower for members."""
+    raise NotImplementedError
+
+
+checks.check_modified_entropy(modified_entropy)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>Compute the term of every class as if it were a wrong one, then replace the label's.</details>
+#
+# <details><summary>Hint 2</summary>`terms[np.arange(len(y)), y]` picks one entry from each row, and can be assigned to.</details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# def modified_entropy(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+#     rows = np.arange(len(y))
+#     terms = -p * np.log(np.maximum(1 - p, 1e-30))
+#     terms[rows, y] = -(1 - p[rows, y]) * np.log(np.maximum(p[rows, y], 1e-30))
+#     return terms.sum(axis=1)
+# ```
+#
+# For $p = (0.7, 0.2, 0.1)$ it is 0.162 when the label is the first class and 2.141 when it is the second; the plain entropy is
+# 0.802 either way.
+# </details>
+
+# %% [markdown]
+# ## Exercise 2.2 · difficulty 3/5 · about 15 minutes
+# Loss and confidence have one AUC because the AUC depends on the *order* of the scores alone. Make that visible: compute the
+# AUC from ranks, without any threshold. It is the share of pairs (member, non-member) in which the member scores higher,
+# and a tie counts half.
+
+
+# %%
+def auc_from_ranks(scores: np.ndarray, is_member: np.ndarray) -> float:
+    """Area under the ROC from the ranks of the scores; ties must count half."""
+    raise NotImplementedError
+
+
+checks.check_auc_from_ranks(auc_from_ranks)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>How many non-members lie below a given member? Its rank among all, less its rank among the
+# members.</details>
+#
+# <details><summary>Hint 2</summary>`scipy.stats.rankdata` gives tied scores their average rank. Or: compare all pairs by
+# broadcasting, `scores[is_member][:, None] > scores[~is_member]`.</details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# def auc_from_ranks(scores: np.ndarray, is_member: np.ndarray) -> float:
+#     member, other = np.sort(scores[is_member]), np.sort(scores[~is_member])
+#     below = np.searchsorted(other, member, side="left")
+#     not_above = np.searchsorted(other, member, side="right")
+#     return float((below + not_above).sum() / 2 / (len(member) * len(other)))
+# ```
+# </details>
+
+# %% [markdown]
+# ## Recap
+# - Five scores, one idea. Those that use the label lead ({{advantage['loss'].value:.2f}} for the loss against
+#   {{advantage['entropy'].value:.2f}} for the entropy); loss and confidence are the same attack.
+# - The threshold is fitted on a shadow. One for each class changed the loss attack by {{gain['loss']:+.3f}} here.
+# - A defense must be judged by an adaptive shadow: label smoothing looked like {{naive.advantage.value:.2f}} and was
+#   {{adaptive.advantage.value:.2f}} (profile `{{PROFILE}}`, n = {{adaptive.members}} + {{adaptive.non_members}}).
+#
+# ## What this does not show
+# - One target, one shadow, one strength of smoothing. Notebook 06 sweeps strengths.
+# - That per-class thresholds do not pay: with {{held:.0f}} shadow records a class they hardly can.
+# - A metric attack treats all records of a class alike. Notebook 05 asks each record's own history.
+#
+# ## References
+# - L. Song and P. Mittal, 2021, *Systematic evaluation of privacy risks of machine learning models*, Sections 4.1 and 4.2: modified
+#   entropy, thresholds for each class.
+# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Section 4.1: its metric attacks.
+# - S. Yeom and others, 2018, *Privacy risk in machine learning*: loss and correctness.
+# - Y. Kaya and T. Dumitras, 2021, *When does data augmentation help with membership inference attacks?*: label smoothing can
+#   raise the risk.

@@ -1,0 +1,337 @@
+# ---
+# title: Label-only and white-box attacks
+# question: How little may an attacker see and still win, and what does seeing everything buy?
+# goals:
+#   - attack a model that returns nothing but a label
+#   - see what turned and shifted copies of a record add, and what they do not
+#   - recognise an attack that was scored on its own training set
+#   - compute input gradients of a whole batch in one backward pass, and attack with them
+# needs: notebook 02; for the last part, what a gradient is
+# read: 25
+# reproduces: PAST's augmentation attacks and Grad-x of RelaxLoss and CRL, on our data
+# cover: 04_by_angle
+# ---
+
+# %% [markdown]
+# ## Two ends of the scale
+# So far the attacker saw the model's outputs. A careful operator may return the predicted label and nothing else. A careless one
+# publishes the weights. How far apart are the two, for the attacker?
+
+# %%
+import numpy as np
+
+from mialib import attacks, metrics, observe, plots, profiles, runs, widgets
+from mialib.plots import show
+
+configuration = profiles.load(PROFILE).images
+target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
+is_member = target.signals.is_member
+attacks.cards("correctness", "augmentation", "loss", "gradient")
+
+# %% [markdown]
+# ## The least an attacker can see
+# One label a record. The attacker knows the true one, so it sees one bit: right or wrong. *Call it a member if it is right*: the
+# advantage is the accuracy on members minus the accuracy on non-members, whatever the model. This **gap attack** is the baseline
+# for all that follows.
+
+# %%
+game = attacks.game(target.signals, shadow=shadow.signals)
+gap_attack = game.play(attacks.threshold_attack, score=attacks.METRICS["correctness"])
+loss_attack = game.play(attacks.threshold_attack)
+print(f"gap attack {gap_attack.advantage}, loss attack {loss_attack.advantage}")
+
+# %% [markdown]
+# ## More bits from the same record, from scratch
+# The attacker cannot see more of one answer, but it can ask more often. Turn the image by a few degrees, shift it by a pixel, and
+# ask again. The hope: around a record that it has memorised, the model stays right a little further. Each copy gives one bit.
+#
+# **Predict**: the letters were never turned in training beyond what they came with. Turned by 3 degrees, how many members will still be
+# right, and how many non-members?
+
+# %%
+import torch
+from scipy.ndimage import rotate
+
+model, records = target.load_model(), observe.everyone(target.side)
+
+
+def still_right(degrees: float) -> np.ndarray:
+    """Is the label still predicted when every image is turned by so many degrees? (n,) bool."""
+    x = records.x.astype(np.float32)
+    turned = rotate(x, degrees, axes=(3, 2), reshape=False, order=1).clip(x.min(), x.max())
+    as_seen = (turned - records.shift[0]) / records.scale[0]
+    with torch.no_grad():
+        return model(torch.from_numpy(as_seen)).argmax(dim=1).numpy() == records.y
+
+
+bits = np.stack([still_right(degrees) for degrees in (-3, 0, 3)], axis=1)
+print(
+    f"right when turned by 3 degrees: members {bits[is_member, 2].mean():.2f}, others {bits[~is_member, 2].mean():.2f}"
+)
+
+# %% [markdown]
+# `observe.watch` asks such questions for a run and adds the answers to its signals. We ask for all whole degrees up to 4 and all shifts by
+# up to two steps, of the target and of the shadow.
+
+# %%
+turns = observe.angles(4)
+shifts = [*observe.shell(1), *observe.shell(2)[1:]]
+watched, watched_shadow = (
+    observe.watch(run, rotations=turns, shifts=shifts, gradient=True) for run in (target, shadow)
+)
+assert (watched.column("rotations")[:, [list(turns).index(a) for a in (-3, 0, 3)]] == bits).all()
+copies = [observe.rotated(records.take(np.arange(3, 4)), a).x for a in (-4, 0, 4)]
+copies += [observe.shifted(records.take(np.arange(3, 4)), *by).x for by in ((0, 2), (2, 0))]
+labels = ["−4°", "0°", "4°", "right 2", "down 2"]
+show(plots.images(np.concatenate(copies), labels, columns=5), name="04_copies")
+
+# %% [markdown]
+# **What to see.** Five copies of one record. To us they are the same letter; the {{len(turns) + len(shifts) - 1}} copies that we
+# asked about cost {{len(turns) + len(shifts) - 1}} queries where the gap attack needs 1.
+
+# %%
+right = watched.column("rotations")
+curves = {"member": right[is_member].mean(axis=0), "non_member": right[~is_member].mean(axis=0)}
+by_angle = plots.lines(turns, curves, xlabel="degrees", ylabel="share still right", roles=True)
+show(by_angle, name="04_by_angle")
+
+# %% [markdown]
+# **What to see.** Unturned, the members are right {{by_angle.numbers['member at 0']:.0%}} of the time; turned by 4 degrees,
+# {{by_angle.numbers['member at 4']:.0%}}. Non-members: {{by_angle.numbers['non_member at 0']:.0%}} and
+# {{by_angle.numbers['non_member at 4']:.0%}}. So a turned copy tells members apart *less* well than the record itself: the network has
+# memorised these very pixels, noise included, and a turn changes the pixels. Whatever an attack can gain must come
+# from the pattern of the bits.
+
+# %% [markdown]
+# ## From bits to an attack
+# The simplest attack counts: the more copies are right, the more likely a member. The papers train a network on the bits of the shadow:
+#
+# - the **original** (Choquette-Choo and others): $2r + 1$ angles or $4d + 1$ shifts, and one small network for each class;
+# - **PAST's** code: the three angles $-r, 0, r$, or five shifts, and one network for all classes.
+
+
+# %%
+def count_attack(shadow, target, columns):
+    """The number of right copies, with the threshold that was best on the shadow."""
+    return attacks.threshold_attack(
+        shadow, target, score=lambda s: s.column("rotations")[:, columns].sum(axis=1).astype(float)
+    )
+
+
+played = attacks.game(watched, shadow=watched_shadow)
+r_values, d_values = [1, 2, 3, 4], [1, 2]
+within = {r: np.flatnonzero(np.abs(turns) <= r) for r in r_values}
+three = {r: np.flatnonzero(np.isin(turns, (-r, 0, r))) for r in r_values}
+ring = {d: [i for i, by in enumerate(shifts) if sum(map(abs, by)) in (0, d)] for d in d_values}
+attack = attacks.augmentation_attack
+rotation = {r: played.play(attack, columns=within[r]) for r in r_values}
+past_rotation = {r: played.play(attack, columns=three[r], form="past") for r in r_values}
+translation = {d: played.play(attack, views="shifts", columns=ring[d]) for d in d_values}
+past_translation = {d: played.play(attack, views="shifts", columns=ring[d], form="past") for d in d_values}
+counting = {r: played.play(count_attack, columns=within[r]) for r in r_values}
+
+# %% [markdown]
+# Move **r**, the largest angle, and **d**, the length of the shifts. Watch whether any row passes the gap attack, whose row is shaded.
+# *Think*: why should more copies ever make an attack *worse*?
+
+
+# %%
+def label_only_view(r: int, d: int) -> plots.Picture:
+    rows = {
+        "gap attack (1 query)": gap_attack.advantage,
+        "count of right angles": counting[r].advantage,
+        "rotation, original": rotation[r].advantage,
+        "rotation, PAST": past_rotation[r].advantage,
+        "translation, original": translation[d].advantage,
+        "translation, PAST": past_translation[d].advantage,
+    }
+    return plots.comparison({"advantage": rows}, label=f"advantage at r = {r}, d = {d}", mark="gap attack (1 query)")
+
+
+widgets.explore(
+    label_only_view,
+    r=widgets.steps(r_values, start=1, label="largest angle r"),
+    d=widgets.steps(d_values, start=1, label="length of a shift d"),
+)
+
+# %% [markdown]
+# *Without a kernel*: the advantage of the rotation attacks at every r.
+
+# %%
+curves = {
+    "original": [rotation[r].advantage for r in r_values],
+    "PAST": [past_rotation[r].advantage for r in r_values],
+    "count": [counting[r].advantage for r in r_values],
+    "gap attack": [gap_attack.advantage for _ in r_values],
+}
+picture = plots.lines(r_values, curves, xlabel="largest angle r in degrees", ylabel="advantage")
+show(picture, name="04_rotation")
+best = max((result.advantage for result in [*rotation.values(), *past_rotation.values()]), key=lambda e: e.value)
+
+# %% [markdown]
+# **What to see.** The gap attack has {{gap_attack.advantage}} with one query. The best of the eight rotation attacks, picked with
+# hindsight, has {{best}}; at d = 1 the translations have {{translation[1].advantage.value:.2f}} (original) and
+# {{past_translation[1].advantage.value:.2f}} (PAST). On this model the copies add nothing that one can see at
+# n = {{gap_attack.members}} + {{gap_attack.non_members}}, and the per-class networks, fitted on some 140 records each, add noise of their own. That is
+# no verdict on the method: models trained *with* rotations or shifts are right on the copies of their members, and there the
+# bits matter. It is a reminder to print the gap attack beside every label-only attack.
+
+# %% [markdown]
+# ## An attack scored on its own training set
+# In PAST's published code, and in a related one, the rotation attack's network is evaluated on the records that it was trained
+# on: the shadow's. The number then stands in the table as the attack on the target. A switch shows what that does. For a fair view of
+# the slip we add an arm between the two: fit on half of the shadow's records and score the *other half*.
+
+
+# %%
+def rotation_attack(*, slip: bool, r: int = 3) -> metrics.Evaluation:
+    """The original rotation attack on the target; with the slip, on the records that it was fitted on."""
+    attacked = watched_shadow if slip else watched
+    return metrics.evaluate(attack(watched_shadow, attacked.public(), columns=within[r]), attacked.is_member)
+
+
+half = np.random.default_rng(0).random(len(watched_shadow)) < 0.5
+seen, unseen = watched_shadow.take(half), watched_shadow.take(~half)
+middle = metrics.evaluate(attack(seen, unseen.public(), columns=within[3]), unseen.is_member)
+slip, honest = rotation_attack(slip=True), rotation_attack(slip=False)
+arms = {"own training records": slip, "the shadow's other records": middle, "the target": honest}
+picture = plots.comparison({"advantage": {name: result.advantage for name, result in arms.items()}}, label="advantage")
+show(picture, name="04_slip")
+shadow_gap = attacks.threshold_attack(shadow.signals, shadow.signals.public(), score=attacks.METRICS["correctness"])
+shadow_gap = metrics.advantage(shadow_gap, shadow.signals.is_member)
+
+# %% [markdown]
+# **What to see.** Scored on its own training records the attack claims {{slip.advantage}}; on the target it has {{honest.advantage}}. The
+# slip answers the wrong question twice. It is about the wrong *model*: the shadow happens to leak more (its gap attack has
+# {{shadow_gap:.2f}}, the target's {{gap_attack.advantage.value:.2f}}). And about the wrong *records*: on unseen records of the same shadow
+# the advantage is {{middle.advantage.value:.2f}}. A reader of the table sees one number and cannot tell.
+
+# %% [markdown]
+# ## Seeing everything: the input gradient
+# Now the other end: the attacker has the weights. A common white-box score is the norm of the loss gradient with respect to the
+# *input*, $\lVert \nabla_x \ell(x, y) \rVert$. Where the loss is near its minimum, it is flat, so members should have small norms.
+#
+# Published code computes it one record at a time. That is not needed: in eval mode the records of a batch do not touch each
+# other, so the gradient of the *summed* loss with respect to the batch holds every record's own gradient. One backward pass a batch.
+
+# %%
+x, y = torch.from_numpy(records.scaled()), torch.tensor(records.y)
+
+
+def input_gradient_norms(x: torch.Tensor, y: torch.Tensor) -> np.ndarray:
+    """ℓ2 norm of each record's input gradient, all records in one backward pass: (n,)."""
+    x = x.clone().requires_grad_()
+    loss = torch.nn.functional.cross_entropy(model(x), y, reduction="sum")
+    (gradient,) = torch.autograd.grad(loss, x)
+    return gradient.flatten(1).norm(dim=1).numpy()
+
+
+one_by_one = np.concatenate([input_gradient_norms(x[i : i + 1], y[i : i + 1]) for i in range(20)])
+assert np.allclose(input_gradient_norms(x[:20], y[:20]), one_by_one, rtol=1e-4)
+assert np.allclose(input_gradient_norms(x[:500], y[:500]), watched.column("gradient_l2")[:500], rtol=1e-3)
+
+# %%
+norms = watched.column("gradient_l2")
+picture = plots.histograms(norms[is_member], norms[~is_member], label="input-gradient norm")
+show(picture, name="04_gradient")
+
+# %% [markdown]
+# **What to see.** Members' norms are smaller: median {{picture.numbers['member_median']:.3f}} against
+# {{picture.numbers['non_member_median']:.2f}}. That looks like the loss histogram of notebook 01, and it is nearly the same thing.
+
+# %%
+white = {norm: played.play(attacks.gradient_attack, norm=norm) for norm in ("l1", "l2")}
+everything = {
+    "gap attack: a label": gap_attack.auc,
+    "loss: the outputs": loss_attack.auc,
+    "gradient ℓ1: the weights": white["l1"].auc,
+    "gradient ℓ2: the weights": white["l2"].auc,
+}
+show(plots.comparison({"AUC": everything}, label="AUC", chance=0.5), name="04_ends")
+alike = float(np.corrcoef(np.log(norms), np.log(target.signals.loss()))[0, 1])
+
+# %% [markdown]
+# **What to see.** From one bit ({{gap_attack.auc.value:.3f}}) to the outputs ({{loss_attack.auc.value:.3f}}) the attacker gains a lot; from the
+# outputs to the weights ({{white['l2'].auc.value:.3f}} with ℓ2, {{white['l1'].auc.value:.3f}} with ℓ1) hardly anything. The reason is the
+# chain rule: the gradient of the loss is proportional to how wrong the output is, so norm and loss go together (correlation of
+# their logarithms {{alike:.2f}}). Hiding the outputs behind labels does more for privacy here than hiding the weights. That
+# holds for *this* white-box attack; the weights may hold more than one norm reveals.
+
+# %% [markdown]
+# ## Exercise 4.1 · difficulty 2/5 · about 5 minutes
+# List the shifts of the original attack: no shift, and all $(i, j)$ with $|i| + |j| = d$.
+
+# %%
+from mialib import checks
+
+
+def shell(d: int) -> list[tuple[int, int]]:
+    """(0, 0) and the 4d shifts at distance d."""
+    raise NotImplementedError
+
+
+checks.check_shell(shell)
+
+# %% [markdown]
+# <details><summary>Hint</summary>Two nested loops over −d … d and a condition.</details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# def shell(d: int) -> list[tuple[int, int]]:
+#     steps = range(-d, d + 1)
+#     return [(0, 0)] + [(i, j) for i in steps for j in steps if abs(i) + abs(j) == d]
+# ```
+# </details>
+
+# %% [markdown]
+# ## Exercise 4.2 · difficulty 3/5 · about 15 minutes
+# For a linear classifier, logits $= Wx$, the input gradient of the cross-entropy has a closed form. Find it, and see for yourself why
+# loss and gradient norm go together.
+
+
+# %%
+def input_gradient(weights: np.ndarray, x: np.ndarray, label: int) -> np.ndarray:
+    """Gradient (d,) of −log softmax(W x)[label] with respect to x; W is (classes, d)."""
+    raise NotImplementedError
+
+
+checks.check_input_gradient(input_gradient)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>The gradient with respect to the logits is $p - e_y$, with $e_y$ the one-hot label.</details>
+#
+# <details><summary>Hint 2</summary>Then the chain rule through $Wx$.</details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# def input_gradient(weights: np.ndarray, x: np.ndarray, label: int) -> np.ndarray:
+#     logits = weights @ x
+#     p = np.exp(logits - logits.max())
+#     p /= p.sum()
+#     p[int(label)] -= 1
+#     return weights.T @ p
+# ```
+#
+# $\nabla_x \ell = W^\top (p - e_y)$: when $p_y \to 1$ the loss goes to 0 and so does the gradient, at the same speed.
+# </details>
+
+# %% [markdown]
+# ## Recap
+# - A label alone leaks the accuracy gap: advantage {{gap_attack.advantage.value:.2f}} with one query.
+# - Turned and shifted copies gave {{best.value:.2f}} at best, with hindsight; print the gap attack beside them.
+# - Scored on its own training set, the rotation attack claimed {{slip.advantage.value:.2f}} where {{honest.advantage.value:.2f}} was right.
+# - Grad-x needs one backward pass a batch, and finds what the loss finds: AUC {{white['l2'].auc.value:.2f}} against
+#   {{loss_attack.auc.value:.2f}} (profile `{{PROFILE}}`, n = {{gap_attack.members}} + {{gap_attack.non_members}}).
+#
+# ## What this does not show
+# - Models trained with augmentation, where copies of members are members of a kind, too.
+# - The label-only attack by distance to the decision boundary, which needs thousands of queries a record.
+# - White-box attacks on weight gradients or activations.
+#
+# ## References
+# - C. Choquette-Choo and others, 2021, *Label-only membership inference attacks*, Section 3: rotations and translations.
+# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Section 4.1: augmentation attacks.
+# - S. Rezaei and X. Liu, 2021, *On the difficulty of membership inference attacks*: input gradients.
+# - D. Chen and others, 2022, *RelaxLoss*, and the CRL paper: gradient norms as scores.
