@@ -21,7 +21,7 @@ import numpy as np
 
 from mialib import data, models, splits
 from mialib.defenses import DEFENSES, Plain
-from mialib.errors import nearest
+from mialib.errors import known
 from mialib.splits import Side
 from mialib.training import Recipe, pick_device
 
@@ -51,18 +51,16 @@ class Configuration:
 
     def but(self, **changes) -> Configuration:
         """The same configuration with some settings changed."""
-        known = [f.name for f in dataclasses.fields(self)]
         for name in changes:
-            if name not in known:
-                raise ValueError(nearest("setting", name, known))
+            known("setting", name, vars(self))
         return dataclasses.replace(self, **changes)
 
     @property
     def name(self) -> str:
         """Readable: the dataset, the model, and what differs from the defaults."""
-        differing = _differences(describe(self), describe(Configuration()))
-        differing = {k: v for k, v in differing.items() if k not in ("data", "model")}
-        return "-".join([data.short_name(self.data), self.model, *(f"{k}={v}" for k, v in differing.items())])
+        differing = _differences(describe(self), describe(Configuration())).items()
+        settings = [f"{name}={value}" for name, value in differing if name not in ("data", "model")]
+        return "-".join([data.short_name(self.data), self.model, *settings])
 
     @property
     def key(self) -> str:
@@ -80,16 +78,13 @@ class Configuration:
         """This side's parts."""
         options = {"validation": self.validation, **self.split_options}
         sides = splits.split(self.split, self.records(), seed=self.split_seed, **options)
-        if self.side not in sides:
-            raise ValueError(nearest("side", self.side, sides))
-        return sides[self.side]
+        return sides[known("side", self.side, sides)]
 
     def build_model(self) -> models.Network:
         """A fresh network; its seed depends on the side, so target and shadow start from different weights."""
         records = self.records()
-        return models.build(
-            self.model, shape=records.x.shape[1:], classes=records.classes, seed=self._seed("init"), **self.options
-        )
+        about = {"shape": records.x.shape[1:], "classes": records.classes}
+        return models.build(self.model, **about, seed=self._seed("init"), **self.options)
 
     def _seed(self, purpose: str) -> int:
         return zlib.crc32(f"{self.seed} {self.side} {purpose}".encode())
@@ -111,10 +106,8 @@ def parse(described: dict) -> Configuration:
     """The configuration that `describe` wrote down."""
     settings = _with_tuples(described)
     defense, recipe = settings.pop("defense"), settings.pop("recipe")
-    name = defense.pop("name")
-    if name not in DEFENSES:
-        raise ValueError(nearest("defense", name, DEFENSES))
-    return Configuration(**settings, recipe=Recipe(**recipe), defense=DEFENSES[name](**defense))
+    make = DEFENSES[known("defense", defense.pop("name"), DEFENSES)]
+    return Configuration(**settings, recipe=Recipe(**recipe), defense=make(**defense))
 
 
 def _plain(value: object) -> int | float | bool:

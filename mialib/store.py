@@ -1,8 +1,7 @@
 """A folder of finished folders: made once, checked when read, never half there.
 
 A result is written into a folder beside its place and renamed into it as the last act; `manifest.json` holds
-the checksum of every file. A lock for each key keeps two processes from doing the same work twice. This module
-knows nothing of models.
+the checksum of every file. A lock for each key keeps two processes from doing the same work twice.
 
 >>> import tempfile
 >>> store = Store(Path(tempfile.mkdtemp()))
@@ -30,6 +29,13 @@ from pathlib import Path
 from filelock import FileLock
 
 MANIFEST = "manifest.json"
+REFUSALS = {  # What a disk may say, in words that say what to do.
+    errno.ENOSPC: "The disk is full. Free some space",
+    errno.EDQUOT: "The disk quota is used up. Free some space",
+    errno.EROFS: "The disk is read-only",
+    errno.EACCES: "The folder may not be written",
+    errno.EPERM: "The folder may not be written",
+}
 
 
 @dataclass(frozen=True)
@@ -65,10 +71,10 @@ class Store:
             with FileLock(self.root / ".locks" / f"{key}.lock"):
                 yield
         except OSError as error:
-            explained = _explained(error, self.root)
-            if explained is None:
+            if error.errno not in REFUSALS:
                 raise
-            raise explained from error
+            advice = "or set MIALIB_HOME to a folder with space that you may write. Nothing finished was lost"
+            raise type(error)(error.errno, f"{REFUSALS[error.errno]}, {advice}", str(self.root)) from error
 
     def _checked(self, key: str) -> Path | None:
         """Called under the lock of `key`, for another process may have made or mended it since `find` looked."""
@@ -91,8 +97,7 @@ class Store:
         work.mkdir()
         try:
             make(work)
-            manifest = {path.name: _checksum(path) for path in sorted(work.iterdir())}
-            write_json(work / MANIFEST, manifest)
+            write_json(work / MANIFEST, {path.name: _checksum(path) for path in sorted(work.iterdir())})
             for path in work.iterdir():
                 _flush(path)
             work.rename(self.root / key)
@@ -140,21 +145,3 @@ def _flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _explained(error: OSError, root: Path) -> OSError | None:
-    """The same kind of error with a sentence that says what to do; None if there is no such sentence."""
-    advice = {
-        errno.ENOSPC: "The disk is full. Free some space",
-        errno.EDQUOT: "The disk quota is used up. Free some space",
-        errno.EROFS: "The disk is read-only",
-        errno.EACCES: "The folder may not be written",
-        errno.EPERM: "The folder may not be written",
-    }.get(error.errno)
-    if advice is None:
-        return None
-    return type(error)(
-        error.errno,
-        f"{advice}, or set MIALIB_HOME to a folder with space that you may write. Nothing finished was lost",
-        str(root),
-    )
