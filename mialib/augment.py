@@ -9,8 +9,6 @@ if they are only divided by 255 (as in PAST's). CRL's code draws once for a whol
 also in evaluation; here every record of a training batch has its own draw and evaluation has none.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F

@@ -10,12 +10,12 @@ differs from the defaults.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
 import zlib
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
@@ -53,13 +53,14 @@ class Configuration:
         """The same configuration with some settings changed."""
         for name in changes:
             known("setting", name, vars(self))
-        return dataclasses.replace(self, **changes)
+        return replace(self, **changes)
 
     @property
     def name(self) -> str:
         """Readable: the dataset, the model, and what differs from the defaults."""
-        differing = _differences(describe(self), describe(Configuration())).items()
-        settings = [f"{name}={value}" for name, value in differing if name not in ("data", "model")]
+        usual = dict(_flat(describe(Configuration())))
+        differing = {name: value for name, value in _flat(describe(self)) if (name, value) not in usual.items()}
+        settings = [f"{name}={value}" for name, value in differing.items() if name not in ("data", "model")]
         return "-".join([data.short_name(self.data), self.model, *settings])
 
     @property
@@ -96,7 +97,7 @@ def describe(configuration: Configuration) -> dict:
     >>> describe(Configuration(data="/home/me/photos.npz"))["data"]
     'photos.npz'
     """
-    described = dataclasses.asdict(configuration)
+    described = asdict(configuration)
     described["data"] = os.path.basename(os.path.abspath(configuration.data))
     described["defense"] = {"name": type(configuration.defense).__name__, **described["defense"]}
     return json.loads(json.dumps(described, default=_plain))
@@ -124,11 +125,7 @@ def _with_tuples(value: object) -> object:
     return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
 
 
-def _differences(settings: dict, defaults: dict, prefix: str = "") -> dict:
-    found = {}
+def _flat(settings: dict, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Every setting with its value; those of the recipe and the like by dotted names."""
     for name, value in settings.items():
-        if isinstance(value, dict) and isinstance(defaults.get(name), dict):
-            found |= _differences(value, defaults[name], f"{prefix}{name}.")
-        elif name not in defaults or value != defaults[name]:
-            found[prefix + name] = value
-    return found
+        yield from _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else [(prefix + name, value)]

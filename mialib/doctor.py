@@ -5,8 +5,6 @@
 >>> require()
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import platform

@@ -8,8 +8,6 @@ folder holds config.json, weights.safetensors, signals.npz, trace.npz (if asked 
 provenance.json.
 """
 
-from __future__ import annotations
-
 import platform
 import time
 from contextlib import ExitStack

@@ -1,7 +1,7 @@
 """Who holds which records: every model gets a `Side`, and the parts of a side never overlap.
 
 >>> from mialib import data
->>> sides = six_parts(data.load("digits"), validation=0.1)
+>>> sides = split("six_parts", data.load("digits"), validation=0.1)
 >>> {name: len(part) for name, part in sides["target"].parts().items()}
 {'train': 269, 'test': 299, 'inference': 299, 'validation': 30}
 
@@ -12,8 +12,6 @@
 
 Each sets a share `validation` of every training part aside, and leaves out what its parts do not divide.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,12 +38,9 @@ class Side:
 
     def __post_init__(self):
         for (a, first), (b, second) in combinations(self.parts().items(), 2):
-            shared = np.intersect1d(first.index, second.index)
-            if len(shared):
-                raise ValueError(
-                    f"{a} and {b} share {len(shared)} records (the first is number {shared[0]}), so some members "
-                    "would also count as non-members. Split the dataset into parts that do not overlap."
-                )
+            if shared := len(np.intersect1d(first.index, second.index)):
+                fault = f"{a} and {b} share {shared} records, so some would count as members and as non-members"
+                raise ValueError(f"{fault}. Split the dataset into parts that do not overlap.")
 
     def parts(self) -> dict[str, Records]:
         """The parts that exist, by name."""
@@ -72,7 +67,8 @@ class Sides(Mapping):
 
 def six_parts(records: Records, *, seed: int = 0, validation: float = 0.0) -> Sides:
     """PAST's split: six equal parts at random."""
-    plan, six = {}, _equal_parts(_shuffled("six_parts", records, 6, seed), 6)
+    _enough("six_parts", records, parts=6)
+    plan, six = {}, _equal_parts(_shuffled(len(records), seed), 6)
     for name, (train, inference, test) in (("target", six[:3]), ("shadow", six[3:])):
         plan[name] = _side(train, test, validation, inference)
     return Sides(records, plan)
@@ -86,24 +82,26 @@ def halves(
     Every shadow shuffles the same half with a seed of its own, so the shadows overlap with each other and never
     with the target. `inference` sets that share of each half aside for defenses that tune on non-members.
     """
+    _enough("halves", records, parts=4)
     between(1, np.inf, whole=True, shadows=shadows)
     between(0, 1, inference=inference)
-    ours, theirs = _equal_parts(_shuffled("halves", records, 4, seed), 2)
-    plan = {"target": ours}
-    plan |= {f"shadow-{k}": np.random.default_rng([seed, k]).permutation(theirs) for k in range(shadows)}
-    aside = round(inference * len(ours))
-    for name, half in plan.items():
-        plan[name] = _side(*_equal_parts(half[aside:], 2), validation, half[:aside])
+    ours, theirs = _equal_parts(_shuffled(len(records), seed), 2)
+    orders = {"target": ours}
+    orders |= {f"shadow-{k}": _shuffled(theirs, [seed, k]) for k in range(shadows)}
+    plan, aside = {}, round(inference * len(ours))
+    for name, order in orders.items():
+        train, test = _equal_parts(order[aside:], 2)
+        plan[name] = _side(train, test, validation, order[:aside])
     return Sides(records, plan)
 
 
 def quarters(records: Records, *, seed: int = 0, validation: float = 0.0) -> Sides:
     """The sparsity paper's split: four equal parts.
 
-    The paper's 1,000 validation records of 15,000 are 1/15; the test part gives up as many, so that members and
-    non-members are equally many.
+    Its 1,000 validation records of 15,000 are 1/15; the test part gives up as many, to be as large as the members.
     """
-    plan, four = {}, _equal_parts(_shuffled("quarters", records, 4, seed), 4)
+    _enough("quarters", records, parts=4)
+    plan, four = {}, _equal_parts(_shuffled(len(records), seed), 4)
     for name, (train, test) in (("target", four[:2]), ("shadow", four[2:])):
         plan[name] = _side(train, test, validation)
         plan[name]["test"] = test[: len(plan[name]["train"])]
@@ -113,14 +111,13 @@ def quarters(records: Records, *, seed: int = 0, validation: float = 0.0) -> Sid
 def in_out(records: Records, *, seed: int = 0, validation: float = 0.0, models: int = 16) -> Sides:
     """The split of reference attacks: `model-0`, `model-1`, …; train is what a model holds, test the rest.
 
-    Any of the models may play the target, and the others are its references. A model's validation records stay
-    out of its test part too.
+    Any model may play the target; the others are its references. Validation records stay out of the test part.
     """
-    _enough("in_out", records, 2)
+    _enough("in_out", records, parts=2)
     plan = {}
     for k, holds in enumerate(in_out_mask(len(records), models, seed=seed)):
-        train = np.random.default_rng([seed, k]).permutation(np.flatnonzero(holds))
-        plan[f"model-{k}"] = _side(train, np.flatnonzero(~holds), validation)
+        train, test = _shuffled(np.flatnonzero(holds), [seed, k]), np.flatnonzero(~holds)
+        plan[f"model-{k}"] = _side(train, test, validation)
     return Sides(records, plan)
 
 
@@ -137,23 +134,17 @@ def in_out_mask(n: int, models: int, *, seed: int = 0) -> np.ndarray:
     if models % 2:
         raise ValueError(f"models must be even, so that a record can be in exactly half of them; found {models}.")
     rng = np.random.default_rng(seed)
-    mask = np.zeros((models, n), bool)
-    for pair in range(0, models, 2):
-        mask[pair, rng.permutation(n)[: n // 2]] = True
-        mask[pair + 1] = ~mask[pair]
-    return mask
+    first = np.zeros((models // 2, n), bool)
+    for row in first:
+        row[rng.permutation(n)[: n // 2]] = True
+    return np.stack([first, ~first], axis=1).reshape(models, n)
 
 
 SPLITS = {"six_parts": six_parts, "halves": halves, "quarters": quarters, "in_out": in_out}
 
 
 def split(name: str, records: Records, *, seed: int = 0, **options) -> Sides:
-    """Split by a scheme's name; the options are the scheme's own.
-
-    >>> from mialib import data
-    >>> {name: len(side.train) for name, side in split("halves", data.load("digits"), shadows=2).items()}
-    {'target': 449, 'shadow-0': 449, 'shadow-1': 449}
-    """
+    """Split by a scheme's name; the options are the scheme's own."""
     scheme = SPLITS[known("split", name, SPLITS)]
     names = [option for option in scheme.__kwdefaults__ if option != "seed"]
     if unknown := [option for option in options if option not in names]:
@@ -161,16 +152,15 @@ def split(name: str, records: Records, *, seed: int = 0, **options) -> Sides:
     return scheme(records, seed=seed, **options)
 
 
-def _enough(scheme: str, records: Records, parts: int) -> None:
+def _enough(scheme: str, records: Records, *, parts: int) -> None:
     """Refuse too few records: every part should have about one of each class."""
     if len(records) < (need := parts * records.classes):
         found = f"{records.name} has {len(records)}. Load more records or fewer classes."
         raise ValueError(f"{scheme} needs at least {parts} × {records.classes} = {need} records, but {found}")
 
 
-def _shuffled(scheme: str, records: Records, parts: int, seed: int) -> np.ndarray:
-    _enough(scheme, records, parts)
-    return np.random.default_rng(seed).permutation(len(records))
+def _shuffled(positions: int | np.ndarray, seed: int | list[int]) -> np.ndarray:
+    return np.random.default_rng(seed).permutation(positions)
 
 
 def _equal_parts(order: np.ndarray, parts: int) -> np.ndarray:
@@ -178,9 +168,7 @@ def _equal_parts(order: np.ndarray, parts: int) -> np.ndarray:
     return order[: len(order) // parts * parts].reshape(parts, -1)
 
 
-def _side(
-    train: np.ndarray, test: np.ndarray, validation: float, inference: Sequence[int] = ()
-) -> dict[str, np.ndarray]:
+def _side(train: np.ndarray, test: np.ndarray, validation: float, inference: Sequence[int] = ()) -> dict:
     """The plan of a side: its validation share comes out of the training part."""
     between(0, 1, validation=validation)
     held_out = round(validation * len(train))

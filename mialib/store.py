@@ -10,8 +10,6 @@ the checksum of every file. A lock for each key keeps two processes from doing t
 '9'
 """
 
-from __future__ import annotations
-
 import errno
 import glob
 import hashlib

@@ -9,8 +9,6 @@
 Nothing is ever unpacked onto the disk: `read_archive` reads the files of an archive where they lie.
 """
 
-from __future__ import annotations
-
 import hashlib
 import tarfile
 import uuid

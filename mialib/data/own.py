@@ -8,8 +8,6 @@ Images of whole numbers 0 … 255 are standardised by the mean and deviation of 
 as it is. The records carry the name of the file and a hash of their content, never the path.
 """
 
-from __future__ import annotations
-
 import os
 import zipfile
 from collections.abc import Callable

@@ -1,19 +1,12 @@
 """The datasets of the papers, in the shapes and scales that the papers use.
 
-| name | from | records | scale |
-|---|---|---|---|
-| `cifar10`, `cifar100` | torchvision, train and test together | 60,000 × 3 × 32 × 32 | mean and deviation (CRL) |
-| `cifar10_past`, `cifar100_past` | the same | the same | divided by 255, no more (PAST) |
-| `svhn` | torchvision, train and test, without `extra` | 99,289 × 3 × 32 × 32 | divided by 255 (CRL) |
-| `imagenet` | a folder that you have | any share × 3 × 224 × 224 | mean and deviation (PAST) |
-| `purchase100` | privacytrustlab/datasets | 197,324 × 600 binary | none |
-| `texas100` | privacytrustlab/datasets | 67,330 × 6,169 binary | none |
-| `location30` | privacytrustlab/datasets | 5,010 × 446 binary | none |
+- `cifar10`, `cifar100` (60,000 × 3 × 32 × 32), standardised as in CRL; with `_past` only divided by 255, as in PAST.
+- `svhn` (99,289 × 3 × 32 × 32), without `extra`, divided by 255. Torchvision's train and test are put together.
+- `imagenet`, any share × 3 × 224 × 224, standardised, from a folder that you have.
+- `purchase100` (197,324 × 600), `texas100` (67,330 × 6,169) and `location30` (5,010 × 446), zeros and ones.
 
 A download is verified before it is used, and kept as `downloads/<name>.npz` under `paths.home()`.
 """
-
-from __future__ import annotations
 
 import tempfile
 from contextlib import suppress
