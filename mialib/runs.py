@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from mialib import data, models, paths
+from mialib import __version__, data, models, paths
 from mialib.configuration import CODE_VERSION, Configuration, describe, parse
 from mialib.signals import Signals, collect, loss_gap, predict
 from mialib.splits import Side
@@ -108,7 +108,10 @@ def train(configuration: Configuration, folder: Path) -> None:
         torch.set_num_threads(configuration.threads)
         side, model = configuration.side_records(), configuration.build_model()
         history, seen = _fit(configuration, model, side)
-        accuracy = _accuracy(model, side, history[-1])
+        accuracy = {name: history[-1][f"{name}_accuracy"] for name in ("train", "test")}
+        for name, part in side.parts().items():
+            if name not in accuracy:
+                accuracy[name] = float((predict(model, part).argmax(axis=1) == part.y).mean())
     save_model(model, str(folder / "weights.safetensors"))
     seen[-1].save(folder / "signals.npz")
     if configuration.trace:
@@ -136,20 +139,9 @@ def _fit(configuration: Configuration, model: models.Network, side: Side) -> tup
     return fit(model, side.train, configuration.recipe, **settings, **parts, on_epoch=on_epoch), seen
 
 
-def _accuracy(model: torch.nn.Module, side: Side, last: dict) -> dict[str, float]:
-    """The share of right predictions in each part; train and test stand in the last line of the history."""
-    found = {"train": last["train_accuracy"], "test": last["test_accuracy"]}
-    for name, part in side.parts().items():
-        if name not in found:
-            found[name] = float((predict(model, part).argmax(axis=1) == part.y).mean())
-    return found
-
-
 def _provenance(configuration: Configuration, seconds: float) -> dict:
-    import mialib
-
     return {
-        "mialib": mialib.__version__,
+        "mialib": __version__,
         "code_version": CODE_VERSION,
         "python": platform.python_version(),
         "torch": torch.__version__,
