@@ -97,23 +97,18 @@ def read_archive(path: Path, readers: dict[str, Callable[[BinaryIO], Any]]) -> d
     try:
         with tarfile.open(path, "r|gz") as archive:
             for entry in archive:
-                seen.append(_confined(entry, path.name))
-                if seen[-1] in readers and entry.isfile():
-                    found[seen[-1]] = readers[seen[-1]](archive.extractfile(entry))
+                place = PureWindowsPath(entry.name)  # It knows every way out: both slashes, drives and "..".
+                if place.anchor or ".." in place.parts or not (entry.isfile() or entry.isdir()):
+                    fault = f"its entry {entry.name!r} climbs out of its folder, or is a link or a device"
+                    raise ValueError(f"{path.name} is not safe: {fault}. Delete it; nothing of it was used.")
+                seen.append(name := place.as_posix())
+                if name in readers and entry.isfile():
+                    found[name] = readers[name](archive.extractfile(entry))
     except (tarfile.ReadError, EOFError, zlib.error) as error:
         raise ValueError(f"{path.name} is not a whole .tgz archive: {error}. Delete it and load again.") from error
     if missing := sorted(readers.keys() - found.keys()):
         raise ValueError(f"{path.name} should hold {', '.join(missing)}, but holds {', '.join(seen) or 'nothing'}.")
     return found
-
-
-def _confined(entry: tarfile.TarInfo, archive: str) -> str:
-    """The entry's plain name, if it stays inside the archive's own folder."""
-    path = PureWindowsPath(entry.name)  # It knows every way out: both slashes, drives and "..".
-    if path.anchor or ".." in path.parts or not (entry.isfile() or entry.isdir()):
-        fault = f"{archive} is not safe: its entry {entry.name!r} climbs out of its folder, or is a link or a device"
-        raise ValueError(f"{fault}. Delete it; nothing of it was used.")
-    return path.as_posix()
 
 
 def cached(path: Path, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:

@@ -33,7 +33,10 @@ def letters(*, size: int | None = None, seed: int = 0) -> Records:
     rng = np.random.default_rng(seed)
     y = rng.integers(len(LETTERS), size=n)
     glyph = _glyphs()[rng.integers(len(FACES), size=n), y]  # (n, GLYPH, GLYPH)
-    image = _sample(glyph, _random_affine(rng, n))  # (n, SIDE, SIDE), ink = 1
+    angle, shear, scale = rng.normal(0, 0.5, n), rng.normal(0, 0.3, n), rng.uniform(0.75, 1.2, n)
+    cos, sin = np.cos(angle), np.sin(angle)
+    matrix = np.stack([cos, cos * shear - sin, sin, sin * shear + cos], -1).reshape(n, 2, 2) / scale[:, None, None]
+    image = _sample(glyph, matrix, shift=rng.normal(0, 6.5, (n, 2)))  # (n, SIDE, SIDE), ink = 1
     contrast, paper = rng.uniform(0.25, 0.9, (n, 1, 1)), rng.uniform(0.0, 0.3, (n, 1, 1))
     image = paper + contrast * image * (1 - paper) + rng.normal(0, 0.08, image.shape)
     x = np.rint(image.clip(0, 1) * 255).astype(np.uint8)[:, None]  # (n, 1, SIDE, SIDE)
@@ -78,17 +81,8 @@ def _glyphs() -> np.ndarray:
     return glyphs
 
 
-def _random_affine(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation, shear and size as (n, 2, 2) matrices, shifts in glyph pixels as (n, 2)."""
-    angle, shear, size = rng.normal(0, 0.5, n), rng.normal(0, 0.3, n), rng.uniform(0.75, 1.2, n)
-    cos, sin = np.cos(angle), np.sin(angle)
-    matrix = np.stack([cos, cos * shear - sin, sin, sin * shear + cos], -1).reshape(n, 2, 2)
-    return matrix / size[:, None, None], rng.normal(0, 6.5, (n, 2))
-
-
-def _sample(glyph: np.ndarray, affine: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def _sample(glyph: np.ndarray, matrix: np.ndarray, *, shift: np.ndarray) -> np.ndarray:
     """Look each output pixel up in its glyph, bilinearly, averaging 2×2 points a pixel: (n, SIDE, SIDE)."""
-    matrix, shift = affine
     fine = 2 * SIDE
     axis = (np.arange(fine) + 0.5) * GLYPH / fine - GLYPH / 2
     grid = np.stack(np.meshgrid(axis, axis, indexing="ij"), -1).reshape(-1, 2)  # (fine², 2)

@@ -76,7 +76,7 @@ def _read_npz(path: Path) -> Records:
     parts = [arrays[f"x{end}"] for end in ends]
     if len(kinds := {(part.shape[1:], str(part.dtype)) for part in parts}) > 1:
         raise ValueError(f"{path.name}: x_train and x_test must have one shape and type, found {kinds}.")
-    x = _compact(path.name, _channels_first(path.name, np.concatenate(parts)))
+    x = _arranged(path.name, np.concatenate(parts))
     y = np.concatenate([arrays[f"y{end}"].reshape(-1) for end in ends])
     if "classes" not in arrays and len(y) and y.min() > 0:
         found = f"{path.name}: labels must start at 0, found {y.min()} … {y.max()}"
@@ -85,24 +85,18 @@ def _read_npz(path: Path) -> Records:
     return Records(short_name(path), x, y, int(arrays.get("classes", int(y.max(initial=0)) + 1)))
 
 
-def _compact(name: str, x: np.ndarray) -> np.ndarray:
-    """uint8 where nothing is lost by it, else float32."""
+def _arranged(name: str, x: np.ndarray) -> np.ndarray:
+    """Images as (n, channels, height, width), and anything as uint8 where nothing is lost by it, else float32."""
     if x.dtype.kind not in "biuf":
         raise ValueError(f"{name}: x must hold numbers, found {x.dtype}. Encode it as integers or floats first.")
+    if x.ndim == 4 and (x.shape[1] == x.shape[3] or min(x.shape[1], x.shape[3]) > 4):
+        expected = f"{name}: images must have 1 to 4 channels, in the second place or the last"
+        raise ValueError(f"{expected}, but neither is clear in {x.shape}. Write (n, channels, height, width).")
+    if x.ndim == 3 or (x.ndim == 4 and x.shape[3] < x.shape[1]):
+        x = x[:, None] if x.ndim == 3 else x.transpose(0, 3, 1, 2)
     small = x.dtype.kind in "biu" and x.min(initial=0) >= 0 and x.max(initial=0) <= 255
     with np.errstate(over="ignore"):  # What does not fit becomes infinite, and `Records` refuses it.
         return np.ascontiguousarray(x, np.uint8 if small else np.float32)
-
-
-def _channels_first(name: str, x: np.ndarray) -> np.ndarray:
-    """A view as (n, channels, height, width) of images that may have their channels last, or none."""
-    if x.ndim != 4:
-        return x[:, None] if x.ndim == 3 else x
-    first, last = x.shape[1], x.shape[3]
-    if first == last or min(first, last) > 4:
-        expected = f"{name}: images must have 1 to 4 channels, in the second place or the last"
-        raise ValueError(f"{expected}, but neither is clear in {x.shape}. Write (n, channels, height, width).")
-    return x if first < last else x.transpose(0, 3, 1, 2)
 
 
 def read_images(folder: Path, *, change: Callable | None = None, size: int | None = None, seed: int = 0) -> Records:

@@ -61,8 +61,14 @@ PUBLISHED = {name: partial(load, name) for name in (*IMAGES, "imagenet", *TABLES
 
 @lru_cache(maxsize=2)
 def _share(name: str, folder: Path, size: int | None, seed: int) -> Records:
+    if name == "imagenet" and not (folder / name).is_dir():
+        expected = f"Unpack it, or put a link to it, so that {folder / name} holds train/<class>/ and val/<class>/."
+        raise FileNotFoundError(f"ImageNet must be asked for at image-net.org and is not downloaded here. {expected}")
     if name == "imagenet":
-        return _imagenet(folder / name, size, seed)
+        from torchvision.transforms import CenterCrop, Compose, Resize
+
+        crop = Compose([Resize(256), CenterCrop(224)])
+        return replace(own.read_images(folder / name, change=crop, size=size, seed=seed), **_in_pixels(_IMAGENET))
     whole = _whole(name, folder)
     return whole if size is None else whole.take(own.chosen(name, len(whole), size, seed))
 
@@ -75,17 +81,6 @@ def _whole(name: str, folder: Path) -> Records:
     kind, classes, scale = IMAGES[name]
     arrays = cached(folder / f"{kind.lower()}.npz", lambda: _from_torchvision(kind, folder))
     return Records(kind.lower(), **arrays, classes=classes, **_in_pixels(scale))
-
-
-def _imagenet(folder: Path, size: int | None, seed: int) -> Records:
-    """A share of ImageNet from train/<class>/… and val/<class>/…, 224 pixels square."""
-    from torchvision.transforms import CenterCrop, Compose, Resize
-
-    if not folder.is_dir():
-        expected = f"Unpack it, or put a link to it, so that {folder} holds train/<class>/ and val/<class>/."
-        raise FileNotFoundError(f"ImageNet must be asked for at image-net.org and is not downloaded here. {expected}")
-    crop = Compose([Resize(256), CenterCrop(224)])
-    return replace(own.read_images(folder, change=crop, size=size, seed=seed), **_in_pixels(_IMAGENET))
 
 
 def _in_pixels(scale: tuple) -> dict[str, tuple[float, ...]]:

@@ -41,16 +41,16 @@ def resnet18(
     PAST feeds 32×32 images to the ImageNet stem, which leaves its blocks 8×8, 4×4, 2×2 and 1×1. About
     `pretrained`, which needs the ImageNet stem and BatchNorm, see `densenet121`.
     """
-    first = convolution(shape[0], 64, norm=norm, **STEMS[known("stem", stem, STEMS)])
-    if stem == "imagenet":
-        first.append(nn.MaxPool2d(3, stride=2, padding=1))
-    features = nn.Sequential(*first, *residual_blocks((64, 128, 256, 512), 2, norm), *pool())
-    if stem == "imagenet":
-        he_normal(features)
-    network = Network(features, nn.Linear(512, classes))
     if pretrained and (stem, norm) != ("imagenet", "batch"):
         expected = "resnet18 has pretrained weights for stem='imagenet' with norm='batch' only"
         raise ValueError(f"{expected}, found stem={stem!r} with norm={norm!r}. Change them, or train from scratch.")
+    first = convolution(shape[0], 64, norm=norm, **STEMS[known("stem", stem, STEMS)])
+    blocks = residual_blocks((64, 128, 256, 512), 2, norm)
+    if stem == "imagenet":
+        first.append(nn.MaxPool2d(3, stride=2, padding=1))
+        he_normal(nn.Sequential(*first, *blocks))
+    features = nn.Sequential(*first, *blocks, *pool())
+    network = Network(features, nn.Linear(512, classes))
     if pretrained:
         from torchvision.models import get_model
 
@@ -102,8 +102,7 @@ def densenet3(shape: Shape, classes: int, *, growth: int = 12, layers: int = 19)
     return Network(features, nn.Linear(theirs.classifier.in_features, classes))
 
 
-# Channels of each Inception block (Szegedy et al. 2015, Table 1): 1×1; 3×3 after its reduction; 5×5 after its
-# reduction; 1×1 after the pool.
+# Channels of each Inception block (Szegedy et al. 2015, Table 1): 1×1; reduction, 3×3; reduction, 5×5; after the pool.
 INCEPTIONS = (
     (64, 96, 128, 16, 32, 32),
     (128, 128, 192, 32, 96, 64),
@@ -120,8 +119,7 @@ INCEPTIONS = (
 def googlenet(shape: Shape, classes: int, *, norm: str = "batch", dropout: float = 0.4) -> Network:
     """The GoogLeNet of CRL: a 3×3 stem for small images, two 3×3 for a 5×5, no auxiliary heads.
 
-    CRL's code gives one BatchNorm of each block its width as ε, a slip that is not copied, and biases before
-    the norms, which BatchNorm cancels.
+    CRL's code gives a BatchNorm of each block its width as ε, a slip, and biases that BatchNorm cancels; not so here.
     """
     from torchvision.models.googlenet import Inception
 
@@ -150,8 +148,7 @@ def _dense_features(layers: nn.Sequential) -> nn.Sequential:
 def _check_images(name: str, shape: Shape, *, pixels: int = 1, colour: bool = False) -> None:
     """Refuse images of which the pools would leave nothing, and grey ones where the first layer needs colours."""
     if colour and shape[0] != 3:
-        advice = "Repeat the channel, or train 'resnet18' from scratch."
-        raise ValueError(f"{name} takes colour images (3 channels), found {shape[0]}. {advice}")
+        raise ValueError(f"{name} takes colour images (3 channels), found {shape[0]}. Repeat the channel.")
     if min(shape[1:]) < pixels:
         found = f"needs images of at least {pixels}×{pixels}, found {shape[1]}×{shape[2]}"
         raise ValueError(f"{name} {found}. Enlarge the images, or use 'resnet20'.")
