@@ -5,8 +5,7 @@
 torch.Size([2, 1, 2, 2])
 
 The padding is 0 in what the model sees: the mean colour if the records are standardised (as in CRL's code), black
-if they are only divided by 255 (as in PAST's). CRL's code draws once for a whole batch, PAST's for each record and
-also in evaluation; here every record of a training batch has its own draw and evaluation has none.
+if they are only divided by 255 (as in PAST's). CRL's code draws once a batch, and PAST's also in evaluation.
 """
 
 import torch
@@ -15,10 +14,7 @@ from torch.nn import functional as F
 
 
 def crop_and_flip(x: Tensor, *, generator: torch.Generator, padding: int = 4) -> Tensor:
-    """Shift each image of `x` (n, channels, height, width) by up to `padding` pixels and mirror half of them.
-
-    The result has the shape, type and memory format of `x`.
-    """
+    """Shift each image by up to `padding` pixels and mirror half: `x` (n, channels, height, width) in and out."""
     if x.ndim != 4:
         expected = "Crops and flips need images (n, channels, height, width)"
         raise ValueError(f"{expected}, found records of shape {tuple(x.shape)}. Train with Recipe(augment=False).")

@@ -4,8 +4,7 @@
 >>> tiny.but(side="shadow", seed=1).name
 'digits-mlp-side=shadow-recipe.epochs=1-seed=1'
 
-The key hashes the whole configuration, the records' fingerprint and `CODE_VERSION`; the name shows only what
-differs from the defaults.
+The key hashes the whole configuration, the records' fingerprint and `CODE_VERSION`.
 """
 
 from __future__ import annotations
@@ -92,11 +91,7 @@ class Configuration:
 
 
 def describe(configuration: Configuration) -> dict:
-    """The configuration as plain JSON types; a defense carries its name, data of one's own only its last name.
-
-    >>> describe(Configuration(data="/home/me/photos.npz"))["data"]
-    'photos.npz'
-    """
+    """The configuration as plain JSON types; a defense carries its name, data of one's own only its last name."""
     described = asdict(configuration)
     described["data"] = os.path.basename(os.path.abspath(configuration.data))
     described["defense"] = {"name": type(configuration.defense).__name__, **described["defense"]}

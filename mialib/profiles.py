@@ -2,8 +2,6 @@
 
 >>> load("quick").images.recipe.epochs
 14
->>> sorted(load("paper").experiments)[:3]
-['baskets', 'crl cifar10 densenet3', 'crl cifar10 resnet18']
 
 Lessons ask for `images` (the target; its shadow is `.but(side="shadow")`) and for `baskets`. At `paper`, every
 experiment of the three papers stands under its own name too.
@@ -26,9 +24,8 @@ class Profile:
     experiments: dict[str, Configuration]  # these two, and more
 
 
-_LETTERS = Configuration(
-    options={"width": 8}, recipe=Recipe(epochs=14, batch_size=40, lr=0.03, weight_decay=1e-3), trace=3
-)
+_MEMORISING = Recipe(epochs=14, batch_size=40, lr=0.03, weight_decay=1e-3)
+_LETTERS = Configuration(data="letters", options={"width": 8}, recipe=_MEMORISING, trace=3)
 _HALF_IN = {"split": "in_out", "split_options": {"models": 64}, "side": "model-0"}
 QUICK = {
     "images": _LETTERS,
@@ -86,11 +83,11 @@ CRL = {
 
 # The dense network of the sparsity paper's Table 1: 14,000 members, 1,000 validation records a side.
 _DENSE = Recipe(300, 256, lr=0.03, weight_decay=5e-3, schedule="steps", augment=True)
-SPARSITY = Configuration(data="cifar10", split="quarters", validation=1 / 15, recipe=_DENSE, device="auto")
+_QUARTERS = Configuration(data="cifar10", split="quarters", validation=1 / 15, recipe=_DENSE, device="auto")
+SPARSITY = {"sparsity cifar10 resnet20": _QUARTERS}
 
 # PAST's own set-up for the lessons, and every experiment of the papers by name.
-_LESSONS = {"images": PAST["past cifar10"], "baskets": PAST["past purchase100"]}
-PAPER = _LESSONS | PAST | CRL | {"sparsity cifar10 resnet20": SPARSITY}
+PAPER = {"images": PAST["past cifar10"], "baskets": PAST["past purchase100"], **PAST, **CRL, **SPARSITY}
 
 PROFILES = {
     name: Profile(name, experiments["images"], experiments["baskets"], experiments)

@@ -3,9 +3,8 @@
     run = get(Configuration(data="digits", model="mlp"))
     run.signals, run.history, run.load_model()
 
-`get(configuration)` trains, or reads what was trained before; `get_all` does several side by side. A run's
-folder holds config.json, weights.safetensors, signals.npz, trace.npz (if asked for), metrics.json and
-provenance.json.
+`get` trains, or reads what was trained before; `get_all` does several side by side. A run's folder holds
+config.json, weights.safetensors, signals.npz, trace.npz (if asked for), metrics.json and provenance.json.
 """
 
 import platform
@@ -81,10 +80,7 @@ def get(configuration: Configuration, *, store: Store | None = None) -> Run:
 
 
 def get_all(configurations: list[Configuration], *, store: Store | None = None, jobs: int | None = None) -> list[Run]:
-    """Several runs; those that are missing side by side in `jobs` processes.
-
-    Unless told, `jobs` is the number of cores, and 1 where a GPU does the work.
-    """
+    """Several runs, the missing ones side by side in `jobs` processes: one a core unless told, or 1 with a GPU."""
     from joblib import Parallel, delayed
     from tqdm.auto import tqdm
 
@@ -126,8 +122,7 @@ def _fit(configuration: Configuration, model: models.Network, side: Side) -> tup
     seen = []
 
     def on_epoch(model: torch.nn.Module, epoch: int) -> dict:
-        last = epoch == configuration.recipe.epochs
-        if not last and not (configuration.trace and epoch % configuration.trace == 0):
+        if epoch < configuration.recipe.epochs and (not configuration.trace or epoch % configuration.trace):
             return {}
         seen.append(signals := collect(model, side))
         right = {"train": signals.members().correct(), "test": signals.non_members().correct()}

@@ -3,8 +3,6 @@
 - `letters`: grey 16×16 images of A to J in the fonts that matplotlib ships, turned, sheared, shifted and noisy.
 - `shoppers`: binary baskets from a latent-factor model; the 100 classes are k-means clusters, as in Purchase100.
 - `digits`: scikit-learn's 1,797 handwritten digits; easy, so there is little to leak.
-
-The first two draw as many records as asked for from one distribution.
 """
 
 from functools import cache, lru_cache

@@ -30,11 +30,7 @@ def load(path: str | Path, *, size: int | None = None, seed: int = 0) -> Records
 
 
 def short_name(path: str | Path) -> str:
-    """What a dataset is called: its name, or the last part of its path.
-
-    >>> short_name("/home/me/photos.npz"), short_name("cifar10")
-    ('photos', 'cifar10')
-    """
+    """What a dataset is called: its name, or the last part of its path without `.npz`."""
     return os.path.basename(os.path.abspath(path)).removesuffix(".npz")
 
 

@@ -125,13 +125,7 @@ def _table(name: str, folder: Path) -> dict[str, np.ndarray]:
 
 
 def binary_table(stream: BinaryIO, *, features: int, label: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Parse rows of a label (if `label`) and `features` zeros and ones: x (n, features) uint8, y (n,) as written.
-
-    >>> import io
-    >>> x, y = binary_table(io.BytesIO(b"7,0,1,1\\n12,1,0,0\\n"), features=3)
-    >>> x.tolist(), y.tolist()
-    ([[0, 1, 1], [1, 0, 0]], [7, 12])
-    """
+    """Parse rows of a label (if `label`) and `features` zeros and ones: x (n, features) uint8, y (n,) as written."""
     expected = f"Every row should hold {'a label and ' * label}{features} zeros and ones, with commas between"
     try:
         table = np.loadtxt(stream, np.uint8, comments=None, delimiter=",", quotechar='"', ndmin=2)  # (n, 1 + features)

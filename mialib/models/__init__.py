@@ -30,10 +30,9 @@ MODELS = {make.__name__: make for make in (mlp, resnet20, resnet18, vgg11, dense
 
 
 def build(name: str, *, shape: tuple[int, ...], classes: int, seed: int = 0, **options) -> Network:
-    """Build a network whose weights are drawn from `seed` and from no global state.
+    """Build a network whose weights are drawn from `seed` alone; `options` are those of the network's own function.
 
     The initialisation is PyTorch's default, or the one of the code that a network follows where that differs.
-    `options` are the keyword arguments of the network's own function.
     """
     make = MODELS[known("model", name, MODELS)]
     for option in options:

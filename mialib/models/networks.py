@@ -38,8 +38,7 @@ def resnet18(
 ) -> Network:
     """The ResNet-18, with a stem for small images (3×3) or torchvision's (7×7, stride 2, then a max pool).
 
-    PAST feeds 32×32 images to the ImageNet stem, which leaves its blocks 8×8, 4×4, 2×2 and 1×1. About
-    `pretrained`, which needs the ImageNet stem and BatchNorm, see `densenet121`.
+    PAST feeds 32×32 images to the ImageNet stem. Before using `pretrained`, see `densenet121`.
     """
     if pretrained and (stem, norm) != ("imagenet", "batch"):
         expected = "resnet18 has pretrained weights for stem='imagenet' with norm='batch' only"
