@@ -45,9 +45,7 @@ def missing_packages() -> list[str]:
 
 def broken_pair(*, certain: bool = False) -> list[str]:
     """Are torch and torchvision built for each other? Comparing versions is quick; importing them is `certain`."""
-    torch, vision = _version("torch"), _version("torchvision")
-    if torch is None or vision is None:
-        return []
+    torch, vision = metadata.version("torch"), metadata.version("torchvision")
     wanted = [need for need in map(Requirement, metadata.requires("torchvision") or []) if need.name == "torch"]
     pinned = all(need.specifier.contains(torch, prereleases=True) for need in wanted)
     one_place = Version(torch).local == Version(vision).local  # 2.9.0+cpu and 0.24.0 come from two places

@@ -29,9 +29,6 @@ def known(kind: str, name: str, names: Collection[str]) -> str:
 def between(low: float, high: float, /, *, whole: bool = False, nan: bool = False, **values: ArrayLike) -> None:
     """Refuse what is not a finite number (or an array of them) in low … high; `nan` lets NaN pass.
 
-    >>> between(0, 1, prior=50)
-    Traceback (most recent call last):
-    ValueError: prior must be a number in 0 … 1, found 50.
     >>> between(1, np.inf, whole=True, epochs=2.5)
     Traceback (most recent call last):
     ValueError: epochs must be a whole number, at least 1, found 2.5.
