@@ -5,11 +5,8 @@
 torch.Size([2, 1, 2, 2])
 
 The padding is 0 in what the model sees: the mean colour if the records are standardised (as in CRL's code), black
-if they are only divided by 255 (as in PAST's). CRL's code draws once for a whole batch, PAST's for each record and
-also in evaluation; here every record of a training batch has its own draw and evaluation has none.
+if they are only divided by 255 (as in PAST's). CRL's code draws once a batch, and PAST's also in evaluation.
 """
-
-from __future__ import annotations
 
 import torch
 from torch import Tensor
@@ -17,17 +14,22 @@ from torch.nn import functional as F
 
 
 def crop_and_flip(x: Tensor, *, generator: torch.Generator, padding: int = 4) -> Tensor:
-    """Shift each image of `x` (n, channels, height, width) by up to `padding` pixels and mirror half of them.
-
-    The result has the shape, type and memory format of `x`.
-    """
+    """Shift each image by up to `padding` pixels and mirror half: `x` (n, channels, height, width) in and out."""
     if x.ndim != 4:
-        raise ValueError(
-            f"Crops and flips need images (n, channels, height, width), found records of shape {tuple(x.shape)}. "
-            "Train with Recipe(augment=False)."
-        )
+        expected = "Crops and flips need images (n, channels, height, width)"
+        raise ValueError(f"{expected}, found records of shape {tuple(x.shape)}. Train with Recipe(augment=False).")
     down, right, mirrored = (draw.to(x.device) for draw in draws(len(x), generator=generator, padding=padding))
-    return _look_up(x, down, right, mirrored, padding)
+    n, channels, height, width = x.shape
+    high, wide = height + 2 * padding, width + 2 * padding
+    padded = F.pad(x, (padding,) * 4).permute(0, 2, 3, 1).reshape(-1, channels)  # (n × high × wide, channels)
+    row = torch.arange(height, device=x.device) + down[:, None]  # (n, height)
+    column = torch.arange(width, device=x.device)
+    column = torch.where(mirrored[:, None], column.flip(0), column) + right[:, None]  # (n, width)
+    corner = torch.arange(n, device=x.device) * high * wide
+    # One look-up by the place of each pixel in the padded batch is twice as fast as indexing by three arrays.
+    pixel = corner[:, None, None] + row[:, :, None] * wide + column[:, None, :]  # (n, height, width)
+    found = padded.index_select(0, pixel.flatten()).reshape(n, height, width, channels).permute(0, 3, 1, 2)
+    return found if x.is_contiguous(memory_format=torch.channels_last) else found.contiguous()
 
 
 def draws(n: int, *, generator: torch.Generator, padding: int = 4) -> tuple[Tensor, Tensor, Tensor]:
@@ -36,17 +38,3 @@ def draws(n: int, *, generator: torch.Generator, padding: int = 4) -> tuple[Tens
         raise ValueError(f"padding must be 0 or more pixels, found {padding}.")
     down, right = torch.randint(2 * padding + 1, (2, n), generator=generator)
     return down, right, torch.randint(2, (n,), generator=generator).bool()
-
-
-def _look_up(x: Tensor, down: Tensor, right: Tensor, mirrored: Tensor, padding: int) -> Tensor:
-    """Say where each pixel of the result lies in the padded batch, and fetch them all in one step."""
-    n, channels, height, width = x.shape
-    high, wide = height + 2 * padding, width + 2 * padding
-    padded = F.pad(x, (padding,) * 4).permute(0, 2, 3, 1).reshape(-1, channels)  # (n × high × wide, channels)
-    row = torch.arange(height, device=x.device) + down[:, None]  # (n, height)
-    column = torch.arange(width, device=x.device)
-    column = torch.where(mirrored[:, None], column.flip(0), column) + right[:, None]  # (n, width)
-    corner = torch.arange(n, device=x.device) * high * wide
-    pixel = corner[:, None, None] + row[:, :, None] * wide + column[:, None, :]  # (n, height, width)
-    found = padded.index_select(0, pixel.flatten()).reshape(n, height, width, channels).permute(0, 3, 1, 2)
-    return found if x.is_contiguous(memory_format=torch.channels_last) else found.contiguous()

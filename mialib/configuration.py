@@ -4,24 +4,23 @@
 >>> tiny.but(side="shadow", seed=1).name
 'digits-mlp-side=shadow-recipe.epochs=1-seed=1'
 
-The key hashes the whole configuration, the records' fingerprint and `CODE_VERSION`; the name shows only what
-differs from the defaults.
+The key hashes the whole configuration, the records' fingerprint and `CODE_VERSION`.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
 import zlib
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
 from mialib import data, models, splits
 from mialib.defenses import DEFENSES, Plain
-from mialib.errors import nearest
+from mialib.errors import known
 from mialib.splits import Side
 from mialib.training import Recipe, pick_device
 
@@ -51,18 +50,17 @@ class Configuration:
 
     def but(self, **changes) -> Configuration:
         """The same configuration with some settings changed."""
-        known = [f.name for f in dataclasses.fields(self)]
         for name in changes:
-            if name not in known:
-                raise ValueError(nearest("setting", name, known))
-        return dataclasses.replace(self, **changes)
+            known("setting", name, vars(self))
+        return replace(self, **changes)
 
     @property
     def name(self) -> str:
         """Readable: the dataset, the model, and what differs from the defaults."""
-        differing = _differences(describe(self), describe(Configuration()))
-        differing = {k: v for k, v in differing.items() if k not in ("data", "model")}
-        return "-".join([data.short_name(self.data), self.model, *(f"{k}={v}" for k, v in differing.items())])
+        usual = dict(_flat(describe(Configuration())))
+        differing = {name: value for name, value in _flat(describe(self)) if (name, value) not in usual.items()}
+        settings = [f"{name}={value}" for name, value in differing.items() if name not in ("data", "model")]
+        return "-".join([data.short_name(self.data), self.model, *settings])
 
     @property
     def key(self) -> str:
@@ -80,28 +78,21 @@ class Configuration:
         """This side's parts."""
         options = {"validation": self.validation, **self.split_options}
         sides = splits.split(self.split, self.records(), seed=self.split_seed, **options)
-        if self.side not in sides:
-            raise ValueError(nearest("side", self.side, sides))
-        return sides[self.side]
+        return sides[known("side", self.side, sides.plan)]
 
     def build_model(self) -> models.Network:
         """A fresh network; its seed depends on the side, so target and shadow start from different weights."""
         records = self.records()
-        return models.build(
-            self.model, shape=records.x.shape[1:], classes=records.classes, seed=self._seed("init"), **self.options
-        )
+        about = {"shape": records.x.shape[1:], "classes": records.classes}
+        return models.build(self.model, **about, seed=self._seed("init"), **self.options)
 
     def _seed(self, purpose: str) -> int:
         return zlib.crc32(f"{self.seed} {self.side} {purpose}".encode())
 
 
 def describe(configuration: Configuration) -> dict:
-    """The configuration as plain JSON types; a defense carries its name, data of one's own only its last name.
-
-    >>> describe(Configuration(data="/home/me/photos.npz"))["data"]
-    'photos.npz'
-    """
-    described = dataclasses.asdict(configuration)
+    """The configuration as plain JSON types; a defense carries its name, data of one's own only its last name."""
+    described = asdict(configuration)
     described["data"] = os.path.basename(os.path.abspath(configuration.data))
     described["defense"] = {"name": type(configuration.defense).__name__, **described["defense"]}
     return json.loads(json.dumps(described, default=_plain))
@@ -111,10 +102,8 @@ def parse(described: dict) -> Configuration:
     """The configuration that `describe` wrote down."""
     settings = _with_tuples(described)
     defense, recipe = settings.pop("defense"), settings.pop("recipe")
-    name = defense.pop("name")
-    if name not in DEFENSES:
-        raise ValueError(nearest("defense", name, DEFENSES))
-    return Configuration(**settings, recipe=Recipe(**recipe), defense=DEFENSES[name](**defense))
+    make = DEFENSES[known("defense", defense.pop("name"), DEFENSES)]
+    return Configuration(**settings, recipe=Recipe(**recipe), defense=make(**defense))
 
 
 def _plain(value: object) -> int | float | bool:
@@ -131,11 +120,7 @@ def _with_tuples(value: object) -> object:
     return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
 
 
-def _differences(settings: dict, defaults: dict, prefix: str = "") -> dict:
-    found = {}
+def _flat(settings: dict, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Every setting with its value; those of the recipe and the like by dotted names."""
     for name, value in settings.items():
-        if isinstance(value, dict) and isinstance(defaults.get(name), dict):
-            found |= _differences(value, defaults[name], f"{prefix}{name}.")
-        elif name not in defaults or value != defaults[name]:
-            found[prefix + name] = value
-    return found
+        yield from _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else [(prefix + name, value)]

@@ -5,8 +5,6 @@
 >>> require()
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import platform
@@ -33,14 +31,13 @@ def require() -> None:
 def missing_packages() -> list[str]:
     """One sentence for each package that is missing or too old."""
     try:
-        lines = metadata.requires("mialib") or []
+        needs = [Requirement(line) for line in metadata.requires("mialib") or []]
     except metadata.PackageNotFoundError:
         return [f"mialib itself is not installed: in the folder of its pyproject.toml, {_install('-e', '.')}"]
-    needs = [need for need in map(Requirement, lines) if need.marker is None or need.marker.evaluate({"extra": ""})]
     found = []
     for need in needs:
-        version = _version(need.name)
-        if version is None or not need.specifier.contains(version, prereleases=True):
+        version, needed = _version(need.name), need.marker is None or need.marker.evaluate({"extra": ""})
+        if needed and (version is None or not need.specifier.contains(version, prereleases=True)):
             state = "is missing" if version is None else f"{version} is not {need.specifier}"
             found.append(f"{need.name} {state}: {_install(f'{need.name}{need.specifier}')}")
     return found
@@ -48,20 +45,17 @@ def missing_packages() -> list[str]:
 
 def broken_pair(*, certain: bool = False) -> list[str]:
     """Are torch and torchvision built for each other? Comparing versions is quick; importing them is `certain`."""
-    torch, vision = _version("torch"), _version("torchvision")
-    if torch is None or vision is None:
-        return []
+    torch, vision = metadata.version("torch"), metadata.version("torchvision")
     wanted = [need for need in map(Requirement, metadata.requires("torchvision") or []) if need.name == "torch"]
     pinned = all(need.specifier.contains(torch, prereleases=True) for need in wanted)
-    labels = {Version(version).local for version in (torch, vision)}  # 2.9.0+cpu and 0.24.0 come from two places
-    if pinned and len(labels) == 1 and not certain:
-        return []
+    one_place = Version(torch).local == Version(vision).local  # 2.9.0+cpu and 0.24.0 come from two places
     try:
-        importlib.import_module("torchvision")
+        if certain or not (pinned and one_place):
+            importlib.import_module("torchvision")
+        return []
     except Exception as error:  # RuntimeError, ImportError or OSError, by the way in which they differ
         quarrel = f"torch {torch} and torchvision {vision} do not work together ({type(error).__name__}: {error})."
         return [f"{quarrel} Both must come from one place: {_install('--force-reinstall', 'torch', 'torchvision')}"]
-    return []
 
 
 def store_facts() -> tuple[str, list[str]]:
@@ -86,12 +80,12 @@ def examine() -> tuple[list[str], list[str]]:
     if not found:
         from mialib.training import pick_device
 
-        device = pick_device().type
-        hint = " (for a GPU: Runtime, Change runtime type)" if "COLAB_RELEASE_TAG" in os.environ else ""
-        facts.append(f"device: {device}{hint if device == 'cpu' else ''}")
-    store, hindrances = store_facts()
+        device, colab = pick_device().type, "COLAB_RELEASE_TAG" in os.environ
+        hint = " (for a GPU: Runtime, Change runtime type)" if colab and device == "cpu" else ""
+        facts.append(f"device: {device}{hint}")
     if not (_version("jupyterlab") or _version("notebook")):
         facts.append(f"to open the lessons: {_install('jupyterlab')}")
+    store, hindrances = store_facts()
     return [*facts, store], found + hindrances
 
 

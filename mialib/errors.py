@@ -1,30 +1,34 @@
 """Sentences for bad input: what was expected, what was found, what to do."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 
-def nearest(kind: str, name: str, known: Iterable[str]) -> str:
-    """Say that `name` is unknown and suggest the nearest one.
-
-    >>> nearest("model", "resnet2", ["mlp", "resnet20"])
-    "There is no model 'resnet2'; did you mean 'resnet20'? Known: mlp, resnet20."
-    """
-    known = list(known)
-    guess = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+def nearest(kind: str, name: str, names: Collection[str]) -> str:
+    """Say that `name` is unknown and suggest the nearest one."""
+    guess = difflib.get_close_matches(str(name), list(names), n=1, cutoff=0.5)
     hint = f"; did you mean {guess[0]!r}?" if guess else "."
-    return f"There is no {kind} {name!r}{hint} Known: {', '.join(known)}."
+    return f"There is no {kind} {name!r}{hint} Known: {', '.join(names)}."
+
+
+def known(kind: str, name: str, names: Collection[str]) -> str:
+    """Return `name` if it is one of `names`, else refuse it.
+
+    >>> known("model", "resnet2", ["mlp", "resnet20"])
+    Traceback (most recent call last):
+    ValueError: There is no model 'resnet2'; did you mean 'resnet20'? Known: mlp, resnet20.
+    """
+    if name not in names:
+        raise ValueError(nearest(kind, name, names))
+    return name
 
 
 def between(low: float, high: float, /, *, whole: bool = False, nan: bool = False, **values: ArrayLike) -> None:
     """Refuse what is not a finite number (or an array of them) in low … high; `nan` lets NaN pass.
 
-    >>> between(0, 1, prior=50)
-    Traceback (most recent call last):
-    ValueError: prior must be a number in 0 … 1, found 50.
     >>> between(1, np.inf, whole=True, epochs=2.5)
     Traceback (most recent call last):
     ValueError: epochs must be a whole number, at least 1, found 2.5.

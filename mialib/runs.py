@@ -3,17 +3,13 @@
     run = get(Configuration(data="digits", model="mlp"))
     run.signals, run.history, run.load_model()
 
-`get(configuration)` trains, or reads what was trained before; `get_all` does several side by side. A run's
-folder holds config.json, weights.safetensors, signals.npz, trace.npz (if asked for), metrics.json and
-provenance.json.
+`get` trains, or reads what was trained before; `get_all` does several side by side. A run's folder holds
+config.json, weights.safetensors, signals.npz, trace.npz (if asked for), metrics.json and provenance.json.
 """
-
-from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from mialib import data, models, paths
+from mialib import __version__, data, models, paths
 from mialib.configuration import CODE_VERSION, Configuration, describe, parse
 from mialib.signals import Signals, collect, loss_gap, predict
 from mialib.splits import Side
@@ -79,32 +75,23 @@ class Run:
 
 def get(configuration: Configuration, *, store: Store | None = None) -> Run:
     """The run of this configuration, from the store or trained now."""
-    store = store or default_store()
+    store = store or Store(paths.home() / "runs")
     return Run(configuration, store.get(configuration.key, lambda folder: train(configuration, folder)))
 
 
 def get_all(configurations: list[Configuration], *, store: Store | None = None, jobs: int | None = None) -> list[Run]:
-    """Several runs; those that are missing side by side in `jobs` processes.
-
-    Unless told, `jobs` is the number of cores, and 1 where a GPU does the work.
-    """
+    """Several runs, the missing ones side by side in `jobs` processes: one a core unless told, or 1 with a GPU."""
     from joblib import Parallel, delayed
     from tqdm.auto import tqdm
 
-    store = store or default_store()
+    store = store or Store(paths.home() / "runs")
     missing = [c for c in configurations if store.find(c.key) is None]
     if len(missing) > 1:
         on_cpu = all(pick_device(c.device).type == "cpu" for c in missing)
-        work = Parallel(n_jobs=jobs or (-1 if on_cpu else 1), return_as="generator_unordered")(
-            delayed(get)(configuration, store=store) for configuration in missing
-        )
-        for _ in tqdm(work, "runs", total=len(missing), delay=2, leave=False, unit="run"):
-            pass
+        workers = Parallel(n_jobs=jobs or (-1 if on_cpu else 1), return_as="generator_unordered")
+        work = workers(delayed(get)(configuration, store=store) for configuration in missing)
+        list(tqdm(work, "runs", total=len(missing), delay=2, leave=False, unit="run"))
     return [get(configuration, store=store) for configuration in configurations]
-
-
-def default_store() -> Store:
-    return Store(paths.home() / "runs")
 
 
 def train(configuration: Configuration, folder: Path) -> None:
@@ -112,28 +99,22 @@ def train(configuration: Configuration, folder: Path) -> None:
     from safetensors.torch import save_model
 
     started = time.perf_counter()
-    with _threads(configuration.threads):
+    with ExitStack() as afterwards:
+        afterwards.callback(torch.set_num_threads, torch.get_num_threads())
+        torch.set_num_threads(configuration.threads)
         side, model = configuration.side_records(), configuration.build_model()
         history, seen = _fit(configuration, model, side)
-        accuracy = _accuracy(model, side, history[-1])
+        accuracy = {name: history[-1][f"{name}_accuracy"] for name in ("train", "test")}
+        for name, part in side.parts().items():
+            if name not in accuracy:
+                accuracy[name] = float((predict(model, part).argmax(axis=1) == part.y).mean())
     save_model(model, str(folder / "weights.safetensors"))
     seen[-1].save(folder / "signals.npz")
     if configuration.trace:
         np.savez(folder / "trace.npz", losses=np.stack([signals.loss() for signals in seen]).astype(np.float32))
     write_json(folder / "config.json", describe(configuration))
-    metrics = {"accuracy": accuracy, "loss_gap": loss_gap(seen[-1]), "history": history}
-    write_json(folder / "metrics.json", metrics)
+    write_json(folder / "metrics.json", {"accuracy": accuracy, "loss_gap": loss_gap(seen[-1]), "history": history})
     write_json(folder / "provenance.json", _provenance(configuration, time.perf_counter() - started))
-
-
-@contextmanager
-def _threads(number: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _fit(configuration: Configuration, model: models.Network, side: Side) -> tuple[list[dict], list[Signals]]:
@@ -141,43 +122,21 @@ def _fit(configuration: Configuration, model: models.Network, side: Side) -> tup
     seen = []
 
     def on_epoch(model: torch.nn.Module, epoch: int) -> dict:
-        last = epoch == configuration.recipe.epochs
-        if not last and not (configuration.trace and epoch % configuration.trace == 0):
+        if epoch < configuration.recipe.epochs and (not configuration.trace or epoch % configuration.trace):
             return {}
-        seen.append(collect(model, side))
-        right = seen[-1].correct()
-        member = seen[-1].is_member
-        accuracies = {"train_accuracy": float(right[member].mean()), "test_accuracy": float(right[~member].mean())}
-        return accuracies | {"loss_gap": loss_gap(seen[-1])}
+        seen.append(signals := collect(model, side))
+        right = {"train": signals.members().correct(), "test": signals.non_members().correct()}
+        accuracies = {f"{part}_accuracy": float(correct.mean()) for part, correct in right.items()}
+        return accuracies | {"loss_gap": loss_gap(signals)}
 
-    history = fit(
-        model,
-        side.train,
-        configuration.recipe,
-        defense=configuration.defense,
-        reference=side.inference,
-        validation=side.validation,
-        seed=configuration._seed("fit"),
-        device=configuration.device,
-        on_epoch=on_epoch,
-    )
-    return history, seen
-
-
-def _accuracy(model: torch.nn.Module, side: Side, last: dict) -> dict[str, float]:
-    """The share of right predictions in each part; train and test stand in the last line of the history."""
-    found = {"train": last["train_accuracy"], "test": last["test_accuracy"]}
-    for name, part in side.parts().items():
-        if name not in found:
-            found[name] = float((predict(model, part).argmax(axis=1) == part.y).mean())
-    return found
+    settings = {"defense": configuration.defense, "seed": configuration._seed("fit"), "device": configuration.device}
+    parts = {"reference": side.inference, "validation": side.validation}
+    return fit(model, side.train, configuration.recipe, **settings, **parts, on_epoch=on_epoch), seen
 
 
 def _provenance(configuration: Configuration, seconds: float) -> dict:
-    import mialib
-
     return {
-        "mialib": mialib.__version__,
+        "mialib": __version__,
         "code_version": CODE_VERSION,
         "python": platform.python_version(),
         "torch": torch.__version__,

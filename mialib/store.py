@@ -1,8 +1,7 @@
 """A folder of finished folders: made once, checked when read, never half there.
 
 A result is written into a folder beside its place and renamed into it as the last act; `manifest.json` holds
-the checksum of every file. A lock for each key keeps two processes from doing the same work twice. This module
-knows nothing of models.
+the checksum of every file. A lock for each key keeps two processes from doing the same work twice.
 
 >>> import tempfile
 >>> store = Store(Path(tempfile.mkdtemp()))
@@ -10,8 +9,6 @@ knows nothing of models.
 >>> (folder / "answer.txt").read_text()
 '9'
 """
-
-from __future__ import annotations
 
 import errno
 import glob
@@ -30,6 +27,13 @@ from pathlib import Path
 from filelock import FileLock
 
 MANIFEST = "manifest.json"
+REFUSALS = {  # What a disk may say, in words that say what to do.
+    errno.ENOSPC: "The disk is full. Free some space",
+    errno.EDQUOT: "The disk quota is used up. Free some space",
+    errno.EROFS: "The disk is read-only",
+    errno.EACCES: "The folder may not be written",
+    errno.EPERM: "The folder may not be written",
+}
 
 
 @dataclass(frozen=True)
@@ -40,22 +44,26 @@ class Store:
 
     def get(self, key: str, make: Callable[[Path], None]) -> Path:
         """Return the folder of `key`; if there is none, call `make(folder)` to fill an empty one."""
-        if found := self.find(key):
-            return found
-        with self._locked(key):
-            return self._checked(key) or self._make(key, make)
+        folder = self.root / key
+        if self.find(key) is None:
+            with self._locked(key):
+                if not folder.exists():  # Another process may have made it since `find` looked.
+                    self._make(folder, make)
+        return folder
 
     def find(self, key: str) -> Path | None:
         """The finished folder of `key`, if it is there and whole; one that is not is moved aside."""
         if not key or key != Path(key).name or key.startswith(".") or "\0" in key:
             raise ValueError(f"A key must be a plain name that does not begin with a dot, found {key!r}.")
         folder = self.root / key
-        if not folder.exists():
-            return None
-        if _fault(folder) is None:
-            return folder
-        with self._locked(key):
-            return self._checked(key)
+        if folder.exists() and _fault(folder):
+            with self._locked(key):
+                if folder.exists() and (fault := _fault(folder)):  # Another process may have mended it meanwhile.
+                    aside = folder.rename(self.root / f".broken-{key}-{time.time_ns()}").name
+                    warnings.warn(
+                        f"{folder} is not whole: {fault}. It was moved to {aside} and is made again.", stacklevel=3
+                    )
+        return folder if folder.exists() else None
 
     @contextmanager
     def _locked(self, key: str) -> Iterator[None]:
@@ -65,42 +73,26 @@ class Store:
             with FileLock(self.root / ".locks" / f"{key}.lock"):
                 yield
         except OSError as error:
-            explained = _explained(error, self.root)
-            if explained is None:
+            if error.errno not in REFUSALS:
                 raise
-            raise explained from error
+            advice = "or set MIALIB_HOME to a folder with space that you may write. Nothing finished was lost"
+            raise type(error)(error.errno, f"{REFUSALS[error.errno]}, {advice}", str(self.root)) from error
 
-    def _checked(self, key: str) -> Path | None:
-        """Called under the lock of `key`, for another process may have made or mended it since `find` looked."""
-        folder = self.root / key
-        if not folder.exists():
-            return None
-        fault = _fault(folder)
-        if fault is None:
-            return folder
-        aside = self.root / f".broken-{key}-{time.time_ns()}"
-        folder.rename(aside)
-        warnings.warn(f"{folder} is not whole: {fault}. It was moved to {aside.name} and is made again.", stacklevel=4)
-        return None
-
-    def _make(self, key: str, make: Callable[[Path], None]) -> Path:
-        """Called under the lock of `key`, so unfinished folders of this key belong to processes that died."""
-        for left_over in self.root.glob(f".unfinished-{glob.escape(key)}-????????"):
+    def _make(self, folder: Path, make: Callable[[Path], None]) -> None:
+        """Called under the lock of its key, so unfinished folders of this key belong to processes that died."""
+        for left_over in self.root.glob(f".unfinished-{glob.escape(folder.name)}-????????"):
             shutil.rmtree(left_over, ignore_errors=True)
-        work = self.root / f".unfinished-{key}-{uuid.uuid4().hex[:8]}"
+        work = self.root / f".unfinished-{folder.name}-{uuid.uuid4().hex[:8]}"
         work.mkdir()
         try:
             make(work)
-            manifest = {path.name: _checksum(path) for path in sorted(work.iterdir())}
-            write_json(work / MANIFEST, manifest)
+            write_json(work / MANIFEST, {path.name: _checksum(path) for path in sorted(work.iterdir())})
             for path in work.iterdir():
                 _flush(path)
-            work.rename(self.root / key)
+            work.rename(folder)
             _flush(self.root)
-        except BaseException:
-            shutil.rmtree(work, ignore_errors=True)
-            raise
-        return self.root / key
+        finally:
+            shutil.rmtree(work, ignore_errors=True)  # Once it is renamed, there is nothing.
 
 
 def write_json(path: Path, content: object) -> None:
@@ -140,21 +132,3 @@ def _flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _explained(error: OSError, root: Path) -> OSError | None:
-    """The same kind of error with a sentence that says what to do; None if there is no such sentence."""
-    advice = {
-        errno.ENOSPC: "The disk is full. Free some space",
-        errno.EDQUOT: "The disk quota is used up. Free some space",
-        errno.EROFS: "The disk is read-only",
-        errno.EACCES: "The folder may not be written",
-        errno.EPERM: "The folder may not be written",
-    }.get(error.errno)
-    if advice is None:
-        return None
-    return type(error)(
-        error.errno,
-        f"{advice}, or set MIALIB_HOME to a folder with space that you may write. Nothing finished was lost",
-        str(root),
-    )

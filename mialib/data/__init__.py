@@ -1,14 +1,10 @@
-"""Records and where they come from.
-
-A record is a pair (x, y); `Records` holds many as arrays. `load` finds a dataset by its name, or one's own by its
-path.
+"""Records (x, y) and where they come from: `load` finds a dataset by its name, or one's own by its path.
 
 >>> letters = load("letters", size=60)
 >>> letters.x.shape, letters.classes
 ((60, 1, 16, 16), 10)
 
-- `embedded`: nothing to download. `published`: the papers' data. `own`: an `.npz` or a folder of images.
-
+`embedded` needs no download, `published` has the papers' data, `own` reads an `.npz` or a folder of images.
 Introduced in notebook 01.
 """
 
@@ -29,13 +25,9 @@ LOADERS = {"letters": letters, "shoppers": shoppers, "digits": digits, **PUBLISH
 
 
 def load(name: str | Path, *, size: int | None = None, seed: int = 0) -> Records:
-    """Return the dataset called `name`, or the one at that path; `size` limits or chooses the number of records.
+    """Return the dataset called `name`, or the one at that path.
 
     A real dataset keeps a random share of `size` records, chosen by `seed`; a generated one draws that many.
-
-    >>> load("letters", size=0)
-    Traceback (most recent call last):
-    ValueError: size must be a whole number, at least 1, found 0.
     """
     between(0, inf, whole=True, seed=seed)
     if size is not None:
@@ -46,19 +38,7 @@ def load(name: str | Path, *, size: int | None = None, seed: int = 0) -> Records
         return LOADERS[name](size=size, seed=seed)
     if os.path.exists(os.path.expanduser(name)):
         return own.load(name, size=size, seed=seed)
-    raise ValueError(_unknown(str(name)))
-
-
-def _unknown(name: str) -> str:
-    """Why `name` cannot be loaded.
-
-    >>> _unknown("lettres")[:63]
-    "There is no dataset 'lettres'; did you mean 'letters'? Known: l"
-    >>> _unknown("../photos.npz")[:67]
-    "There is no file or folder '../photos.npz', seen from the folder th"
-    """
-    if any(mark in name for mark in "/\\.~"):
-        return f"There is no file or folder {name!r}, seen from the folder that you work in. " + nearest(
-            "dataset", name, LOADERS
-        )
-    return nearest("dataset", name, LOADERS)
+    unknown = nearest("dataset", str(name), LOADERS)
+    raise ValueError(
+        f"{unknown} There is no file or folder {str(name)!r} either, seen from the folder that you work in."
+    )

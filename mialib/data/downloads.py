@@ -1,21 +1,15 @@
 """Fetch a file from the first address that answers, prove that it is the right one, and keep it whole or not at all.
 
->>> import hashlib, tempfile
+>>> import tempfile
 >>> path = Path(tempfile.mkdtemp()) / "hello"
 >>> path.write_bytes(b"hello")
 5
 >>> verify(path, "git-blob:b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0")
->>> verify(path, "sha256:" + "0" * 64)
-Traceback (most recent call last):
-ValueError: hello (5 bytes) is not the file that was expected: its sha256 is 2cf24dba5fb0…, not 000000000000….
 
 Nothing is ever unpacked onto the disk: `read_archive` reads the files of an archive where they lie.
 """
 
-from __future__ import annotations
-
 import hashlib
-import posixpath
 import tarfile
 import uuid
 import warnings
@@ -24,12 +18,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO, TypeVar
+from pathlib import Path, PureWindowsPath
+from typing import Any, BinaryIO
 
 import numpy as np
 
-T = TypeVar("T")
 PATIENCE = 30  # seconds without an answer before an address counts as dead
 
 
@@ -44,8 +37,7 @@ class Remote:
 
 def fetch(remote: Remote, folder: Path) -> Path:
     """Return the verified file in `folder`, from the first address that gives the right one."""
-    place = folder / remote.file
-    faults = []
+    place, faults = folder / remote.file, []
     if place.exists():
         try:
             verify(place, remote.checksum)
@@ -55,26 +47,36 @@ def fetch(remote: Remote, folder: Path) -> Path:
     for address in remote.addresses:
         try:
             with atomically(place) as unfinished:
-                _download(address, unfinished, remote)
+                _download(address, unfinished, remote.file)
+                verify(unfinished, remote.checksum)
             return place
         except (OSError, ValueError) as error:  # What requests raises is an OSError.
             faults.append(f"{address}: {error}")
-    raise ConnectionError(
-        f"{remote.file} could not be had from any of its {len(remote.addresses)} addresses:\n  "
-        + "\n  ".join(faults)
-        + f"\nConnect to the internet and try again, or put the file into {folder} yourself."
-    )
+    tried = "\n  ".join([f"{remote.file} could not be had from any of its {len(remote.addresses)} addresses:", *faults])
+    raise ConnectionError(f"{tried}\nConnect to the internet and try again, or put the file into {folder} yourself.")
+
+
+def _download(address: str, place: Path, name: str) -> None:
+    from pooch import HTTPDownloader
+    from tqdm.auto import tqdm
+
+    with tqdm(desc=name, total=1, unit="B", unit_scale=True, delay=2, leave=False) as bar:
+        HTTPDownloader(progressbar=bar, timeout=PATIENCE)(address, str(place), None)
 
 
 def verify(path: Path, checksum: str) -> None:
     """Raise unless the file has this checksum, `sha256:…` or `git-blob:…`."""
     algorithm, _, expected = checksum.partition(":")
-    found = _digest(path, algorithm)
+    size = path.stat().st_size
+    # Git hashes a file's size before its content.
+    started = {"sha256": hashlib.sha256(), "git-blob": hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)}
+    if algorithm not in started:
+        raise ValueError(f"A checksum starts with 'sha256:' or 'git-blob:', found {algorithm!r}.")
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, lambda: started[algorithm]).hexdigest()
     if found != expected.lower():
-        raise ValueError(
-            f"{path.name} ({path.stat().st_size:,} bytes) is not the file that was expected: its {algorithm} is "
-            f"{found[:12]}…, not {expected[:12]}…."
-        )
+        wrong = f"{path.name} ({size:,} bytes) is not the file that was expected"
+        raise ValueError(f"{wrong}: its {algorithm} is {found[:12]}…, not {expected[:12]}….")
 
 
 @contextmanager
@@ -89,15 +91,19 @@ def atomically(path: Path) -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
 
 
-def read_archive(path: Path, readers: dict[str, Callable[[BinaryIO], T]]) -> dict[str, T]:
+def read_archive(path: Path, readers: dict[str, Callable[[BinaryIO], Any]]) -> dict[str, Any]:
     """Read files of a .tgz, each by its reader; all entries must be plain and stay inside the archive."""
     found, seen = {}, []
     try:
         with tarfile.open(path, "r|gz") as archive:
             for entry in archive:
-                seen.append(_confined(entry, path.name))
-                if seen[-1] in readers and entry.isfile():
-                    found[seen[-1]] = readers[seen[-1]](archive.extractfile(entry))
+                place = PureWindowsPath(entry.name)  # It knows every way out: both slashes, drives and "..".
+                if place.anchor or ".." in place.parts or not (entry.isfile() or entry.isdir()):
+                    fault = f"its entry {entry.name!r} climbs out of its folder, or is a link or a device"
+                    raise ValueError(f"{path.name} is not safe: {fault}. Delete it; nothing of it was used.")
+                seen.append(name := place.as_posix())
+                if name in readers and entry.isfile():
+                    found[name] = readers[name](archive.extractfile(entry))
     except (tarfile.ReadError, EOFError, zlib.error) as error:
         raise ValueError(f"{path.name} is not a whole .tgz archive: {error}. Delete it and load again.") from error
     if missing := sorted(readers.keys() - found.keys()):
@@ -118,32 +124,3 @@ def cached(path: Path, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, n
     with atomically(path) as unfinished, unfinished.open("wb") as file:
         np.savez(file, **arrays)
     return arrays
-
-
-def _download(address: str, place: Path, remote: Remote) -> None:
-    import pooch
-    from tqdm.auto import tqdm
-
-    with tqdm(desc=remote.file, total=1, unit="B", unit_scale=True, delay=2, leave=False) as bar:
-        pooch.HTTPDownloader(progressbar=bar, timeout=PATIENCE)(address, str(place), None)
-    verify(place, remote.checksum)
-
-
-def _digest(path: Path, algorithm: str) -> str:
-    if algorithm not in ("sha256", "git-blob"):
-        raise ValueError(f"A checksum starts with 'sha256:' or 'git-blob:', found {algorithm!r}.")
-    digest = hashlib.sha256() if algorithm == "sha256" else hashlib.sha1(usedforsecurity=False)
-    if algorithm == "git-blob":  # Git hashes a file's size before its content.
-        digest.update(b"blob %d\0" % path.stat().st_size)
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: digest).hexdigest()
-
-
-def _confined(entry: tarfile.TarInfo, archive: str) -> str:
-    """The entry's plain name, if it stays inside the archive's own folder."""
-    name = posixpath.normpath(entry.name.replace("\\", "/"))
-    climbs = name.startswith(("/", "../")) or name == ".." or name[1:2] == ":"
-    if climbs or not (entry.isfile() or entry.isdir()):
-        kind = "climbs out of its folder" if climbs else "is a link or a device"
-        raise ValueError(f"{archive} is not safe: its entry {entry.name!r} {kind}. Delete it; nothing of it was used.")
-    return name

@@ -3,8 +3,6 @@
 - `letters`: grey 16×16 images of A to J in the fonts that matplotlib ships, turned, sheared, shifted and noisy.
 - `shoppers`: binary baskets from a latent-factor model; the 100 classes are k-means clusters, as in Purchase100.
 - `digits`: scikit-learn's 1,797 handwritten digits; easy, so there is little to leak.
-
-The first two are drawn record by record from one distribution, as many as asked for.
 """
 
 from functools import cache, lru_cache
@@ -33,7 +31,10 @@ def letters(*, size: int | None = None, seed: int = 0) -> Records:
     rng = np.random.default_rng(seed)
     y = rng.integers(len(LETTERS), size=n)
     glyph = _glyphs()[rng.integers(len(FACES), size=n), y]  # (n, GLYPH, GLYPH)
-    image = _sample(glyph, _random_affine(rng, n))  # (n, SIDE, SIDE), ink = 1
+    angle, shear, scale = rng.normal(0, 0.5, n), rng.normal(0, 0.3, n), rng.uniform(0.75, 1.2, n)
+    cos, sin = np.cos(angle), np.sin(angle)
+    matrix = np.stack([cos, cos * shear - sin, sin, sin * shear + cos], -1).reshape(n, 2, 2) / scale[:, None, None]
+    image = _sample(glyph, matrix, shift=rng.normal(0, 6.5, (n, 2)))  # (n, SIDE, SIDE), ink = 1
     contrast, paper = rng.uniform(0.25, 0.9, (n, 1, 1)), rng.uniform(0.0, 0.3, (n, 1, 1))
     image = paper + contrast * image * (1 - paper) + rng.normal(0, 0.08, image.shape)
     x = np.rint(image.clip(0, 1) * 255).astype(np.uint8)[:, None]  # (n, 1, SIDE, SIDE)
@@ -53,12 +54,11 @@ def digits(*, size: int | None = None, seed: int = 0) -> Records:
     """Scikit-learn's handwritten digits, 8×8; `size` keeps a random share."""
     from sklearn.datasets import load_digits
 
-    bunch = load_digits()
-    if size is not None and size > len(bunch.target):
-        raise ValueError(f"digits has {len(bunch.target)} records, {size} were asked for. Choose a smaller size.")
-    keep = np.random.default_rng(seed).permutation(len(bunch.target))[:size]
-    x = bunch.images.astype(np.uint8)[keep, None]
-    return Records("digits", x, bunch.target.astype(np.int64)[keep], 10, shift=(4.9,), scale=(6.0,))
+    x, y = load_digits(return_X_y=True)
+    if size is not None and size > len(y):
+        raise ValueError(f"digits has {len(y)} records, {size} were asked for. Choose a smaller size.")
+    keep = np.random.default_rng(seed).permutation(len(y))[:size]
+    return Records("digits", x.astype(np.uint8).reshape(-1, 1, 8, 8)[keep], y[keep], 10, shift=(4.9,), scale=(6.0,))
 
 
 @cache
@@ -79,17 +79,8 @@ def _glyphs() -> np.ndarray:
     return glyphs
 
 
-def _random_affine(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation, shear and size as (n, 2, 2) matrices, shifts in glyph pixels as (n, 2)."""
-    angle, shear, size = rng.normal(0, 0.5, n), rng.normal(0, 0.3, n), rng.uniform(0.75, 1.2, n)
-    cos, sin = np.cos(angle), np.sin(angle)
-    matrix = np.stack([cos, cos * shear - sin, sin, sin * shear + cos], -1).reshape(n, 2, 2)
-    return matrix / size[:, None, None], rng.normal(0, 6.5, (n, 2))
-
-
-def _sample(glyph: np.ndarray, affine: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def _sample(glyph: np.ndarray, matrix: np.ndarray, *, shift: np.ndarray) -> np.ndarray:
     """Look each output pixel up in its glyph, bilinearly, averaging 2×2 points a pixel: (n, SIDE, SIDE)."""
-    matrix, shift = affine
     fine = 2 * SIDE
     axis = (np.arange(fine) + 0.5) * GLYPH / fine - GLYPH / 2
     grid = np.stack(np.meshgrid(axis, axis, indexing="ij"), -1).reshape(-1, 2)  # (fine², 2)
@@ -107,27 +98,23 @@ def _sample(glyph: np.ndarray, affine: tuple[np.ndarray, np.ndarray]) -> np.ndar
 
 
 @cache
-def _shop(*, items: int = 600, factors: int = 16, classes: int = 100) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights, popularity and centers, the same for every size and seed: one distribution, many samples."""
+def _shop() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights of 16 factors on 600 items, their popularity and 100 centers, the same for every size and seed."""
     rng = np.random.default_rng(600)
-    weights, popularity = rng.normal(0, 0.9, (factors, items)), rng.normal(-1.6, 1.0, items)
-    return weights, popularity, _cluster(_baskets(rng, 6000, weights, popularity), classes, rng)
+    weights, popularity = rng.normal(0, 0.9, (16, 600)), rng.normal(-1.6, 1.0, 600)
+    x = _baskets(rng, 6000, weights, popularity)
+    centers = x[rng.choice(len(x), 100, replace=False)].astype(np.float64)
+    for _ in range(15):  # Lloyd's k-means; in float64, the number of threads cannot move a record to another class.
+        label = _closest(x, centers)
+        for j in np.unique(label):
+            centers[j] = x[label == j].mean(axis=0)
+    return weights, popularity, centers
 
 
 def _baskets(rng: np.random.Generator, n: int, weights: np.ndarray, popularity: np.ndarray) -> np.ndarray:
     taste = rng.normal(size=(n, len(weights)))
     probability = 1 / (1 + np.exp(-(taste @ weights + popularity)))
     return (rng.random(probability.shape, np.float32) < probability).astype(np.uint8)
-
-
-def _cluster(x: np.ndarray, k: int, rng: np.random.Generator, *, rounds: int = 15) -> np.ndarray:
-    """Lloyd's k-means in float64, so that the number of threads cannot move a record to another class."""
-    centers = x[rng.choice(len(x), k, replace=False)].astype(np.float64)
-    for _ in range(rounds):
-        label = _closest(x, centers)
-        for j in np.unique(label):
-            centers[j] = x[label == j].mean(axis=0)
-    return centers
 
 
 def _closest(x: np.ndarray, centers: np.ndarray) -> np.ndarray:

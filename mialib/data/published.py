@@ -1,24 +1,16 @@
 """The datasets of the papers, in the shapes and scales that the papers use.
 
-| name | from | records | scale |
-|---|---|---|---|
-| `cifar10`, `cifar100` | torchvision, train and test together | 60,000 × 3 × 32 × 32 | mean and deviation (CRL) |
-| `cifar10_past`, `cifar100_past` | the same | the same | divided by 255, no more (PAST) |
-| `svhn` | torchvision, train and test, without `extra` | 99,289 × 3 × 32 × 32 | divided by 255 (CRL) |
-| `imagenet` | a folder that you have | any share × 3 × 224 × 224 | mean and deviation (PAST) |
-| `purchase100` | privacytrustlab/datasets | 197,324 × 600 binary | none |
-| `texas100` | privacytrustlab/datasets | 67,330 × 6,169 binary | none |
-| `location30` | privacytrustlab/datasets | 5,010 × 446 binary | none |
-
-    >>> from mialib import data
-    >>> purchase = data.load("purchase100", size=20_000)        # doctest: +SKIP
+- `cifar10`, `cifar100` (60,000 × 3 × 32 × 32), standardised as in CRL; with `_past` only divided by 255, as in PAST.
+- `svhn` (99,289 × 3 × 32 × 32), without `extra`, divided by 255. Torchvision's train and test are put together.
+- `imagenet`, any share × 3 × 224 × 224, standardised, from a folder that you have.
+- `purchase100` (197,324 × 600), `texas100` (67,330 × 6,169) and `location30` (5,010 × 446), zeros and ones.
 
 A download is verified before it is used, and kept as `downloads/<name>.npz` under `paths.home()`.
 """
 
-from __future__ import annotations
-
 import tempfile
+from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import BinaryIO
@@ -32,18 +24,13 @@ from mialib.data.records import Records
 
 _COMMIT = "169de9de00de049dd2e571cf7279e64698ac046a"
 _PLACES = (f"https://github.com/privacytrustlab/datasets/raw/{_COMMIT}", "https://www.comp.nus.edu.sg/~reza/files")
-
-
-def _remote(file: str, checksum: str) -> Remote:
-    return Remote(file, checksum, tuple(f"{place}/{file}" for place in _PLACES))
-
-
 REMOTES = {
-    "purchase100": _remote("dataset_purchase.tgz", "git-blob:3efa7476ad5ed7ac3e558d28585a186b38fc5f19"),
-    "texas100": _remote("dataset_texas.tgz", "git-blob:966f7ff40b24cf5912ff84759aab9adb8c25f30e"),
-    "location30": _remote(
-        "dataset_location.tgz", "sha256:927203f85a868f8ee17a0ded1dc61699efe602167beabe34fbf45b4b1de94b33"
-    ),
+    name: Remote(f"dataset_{what}.tgz", checksum, tuple(f"{place}/dataset_{what}.tgz" for place in _PLACES))
+    for name, what, checksum in (
+        ("purchase100", "purchase", "git-blob:3efa7476ad5ed7ac3e558d28585a186b38fc5f19"),
+        ("texas100", "texas", "git-blob:966f7ff40b24cf5912ff84759aab9adb8c25f30e"),
+        ("location30", "location", "sha256:927203f85a868f8ee17a0ded1dc61699efe602167beabe34fbf45b4b1de94b33"),
+    )
 }
 # Classes and features of each table, and the file with its features, which has the labels too unless one follows.
 TABLES = {
@@ -66,21 +53,22 @@ IMAGES = {
 
 def load(name: str, *, size: int | None = None, seed: int = 0) -> Records:
     """A published dataset, or a random share of it."""
-    return _share(name, downloads(), size, seed if size else 0)
+    return _share(name, paths.home() / "downloads", size, seed if size else 0)
 
 
 PUBLISHED = {name: partial(load, name) for name in (*IMAGES, "imagenet", *TABLES)}
 
 
-def downloads() -> Path:
-    """Where downloads are kept."""
-    return paths.home() / "downloads"
-
-
 @lru_cache(maxsize=2)
 def _share(name: str, folder: Path, size: int | None, seed: int) -> Records:
+    if name == "imagenet" and not (folder / name).is_dir():
+        expected = f"Unpack it, or put a link to it, so that {folder / name} holds train/<class>/ and val/<class>/."
+        raise FileNotFoundError(f"ImageNet must be asked for at image-net.org and is not downloaded here. {expected}")
     if name == "imagenet":
-        return _imagenet(folder / name, size, seed)
+        from torchvision.transforms import CenterCrop, Compose, Resize
+
+        crop = Compose([Resize(256), CenterCrop(224)])
+        return replace(own.read_images(folder / name, change=crop, size=size, seed=seed), **_in_pixels(_IMAGENET))
     whole = _whole(name, folder)
     return whole if size is None else whole.take(own.chosen(name, len(whole), size, seed))
 
@@ -95,20 +83,6 @@ def _whole(name: str, folder: Path) -> Records:
     return Records(kind.lower(), **arrays, classes=classes, **_in_pixels(scale))
 
 
-def _imagenet(folder: Path, size: int | None, seed: int) -> Records:
-    """A share of ImageNet from train/<class>/… and val/<class>/…, 224 pixels square."""
-    from torchvision.transforms import CenterCrop, Compose, Resize
-
-    if not folder.is_dir():
-        raise FileNotFoundError(
-            f"ImageNet must be asked for at image-net.org, so it cannot be downloaded here. Expected {folder} with "
-            "train/<class>/ and val/<class>/ inside: unpack it there, or put a link to where it is."
-        )
-    crop = Compose([Resize(256), CenterCrop(224)])
-    x, y, index, classes = own.read_images(folder, change=crop, size=size, seed=seed)
-    return Records("imagenet", x, y, classes, **_in_pixels(_IMAGENET), index=index)
-
-
 def _in_pixels(scale: tuple) -> dict[str, tuple[float, ...]]:
     mean, deviation = (tuple(round(255 * value, 4) for value in values) for values in scale)
     return {"shift": mean, "scale": deviation}
@@ -117,18 +91,14 @@ def _in_pixels(scale: tuple) -> dict[str, tuple[float, ...]]:
 def _from_torchvision(kind: str, folder: Path) -> dict[str, np.ndarray]:
     """Use the original files if they lie in `folder`, else download them to a place that is then removed."""
     folder.mkdir(parents=True, exist_ok=True)
-    try:
+    with suppress(RuntimeError):  # Torchvision's word for missing or damaged.
         return _both_parts(kind, folder, download=False)
-    except RuntimeError:  # Torchvision's word for missing or damaged.
-        pass
     with tempfile.TemporaryDirectory(dir=folder, prefix=f".{kind}-") as passing:
         try:
             return _both_parts(kind, Path(passing), download=True)
         except (RuntimeError, OSError) as error:
-            raise ConnectionError(
-                f"{kind.lower()} could not be downloaded: {error} Connect to the internet and try again, or put the "
-                f"original files into {folder} yourself."
-            ) from error
+            advice = f"Connect to the internet and try again, or put the original files into {folder} yourself."
+            raise ConnectionError(f"{kind.lower()} could not be downloaded: {error} {advice}") from error
 
 
 def _both_parts(kind: str, root: Path, *, download: bool) -> dict[str, np.ndarray]:
@@ -146,10 +116,8 @@ def _both_parts(kind: str, root: Path, *, download: bool) -> dict[str, np.ndarra
 def _table(name: str, folder: Path) -> dict[str, np.ndarray]:
     """Fetch, verify and parse a table of zeros and ones; its labels count from 1."""
     classes, features, files = TABLES[name]
-    with_label = len(files) == 1
-    readers = {files[0]: partial(binary_table, features=features, label=with_label)}
-    if not with_label:
-        readers[files[1]] = partial(binary_table, features=0)
+    readers = {files[0]: partial(binary_table, features=features, label=len(files) == 1)}
+    readers |= {file: partial(binary_table, features=0) for file in files[1:]}
     found = read_archive(fetch(REMOTES[name], folder), readers)
     arrays = {"x": found[files[0]][0], "y": found[files[-1]][1] - 1}
     Records(name, **arrays, classes=classes)  # Refuses what does not fit, before it is kept.
@@ -157,13 +125,7 @@ def _table(name: str, folder: Path) -> dict[str, np.ndarray]:
 
 
 def binary_table(stream: BinaryIO, *, features: int, label: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Parse rows of a label (if `label`) and `features` zeros and ones: x (n, features) uint8, y (n,) as written.
-
-    >>> import io
-    >>> x, y = binary_table(io.BytesIO(b"7,0,1,1\\n12,1,0,0\\n"), features=3)
-    >>> x.tolist(), y.tolist()
-    ([[0, 1, 1], [1, 0, 0]], [7, 12])
-    """
+    """Parse rows of a label (if `label`) and `features` zeros and ones: x (n, features) uint8, y (n,) as written."""
     expected = f"Every row should hold {'a label and ' * label}{features} zeros and ones, with commas between"
     try:
         table = np.loadtxt(stream, np.uint8, comments=None, delimiter=",", quotechar='"', ndmin=2)  # (n, 1 + features)
@@ -171,7 +133,6 @@ def binary_table(stream: BinaryIO, *, features: int, label: bool = True) -> tupl
         raise ValueError(f"{expected}, but {error}") from error
     x, y = np.ascontiguousarray(table[:, int(label) :]), table[:, 0].astype(np.int64) * label
     if table.shape[1] != label + features or x.max(initial=0) > 1 or not len(table):
-        raise ValueError(
-            f"{expected}; found {len(table)} rows of {table.shape[1]} numbers up to {table.max(initial=0)}."
-        )
+        found = f"{len(table)} rows of {table.shape[1]} numbers up to {table.max(initial=0)}"
+        raise ValueError(f"{expected}; found {found}.")
     return x, y

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,7 +24,7 @@ class Records:
     classes: int
     shift: tuple[float, ...] = (0.0,)
     scale: tuple[float, ...] = (1.0,)
-    index: np.ndarray = field(default=None)
+    index: np.ndarray | None = None
 
     def __post_init__(self):
         index = np.arange(np.size(self.y)) if self.index is None else self.index
@@ -31,7 +32,9 @@ class Records:
             view = np.asarray(array).view()
             view.flags.writeable = False  # Loaders share their records, and the fingerprint is computed once.
             object.__setattr__(self, name, view)
-        _check(self)
+        for fault, sentence in _faults(self):
+            if fault:
+                raise ValueError(f"{self.name}: {sentence}")
 
     def __len__(self) -> int:
         return len(self.y)
@@ -43,8 +46,8 @@ class Records:
     def scaled(self) -> np.ndarray:
         """What a model sees, as float32."""
         per_channel = (1, -1) + (1,) * (self.x.ndim - 2)
-        shift = np.asarray(self.shift, np.float32).reshape(per_channel)
-        return (self.x.astype(np.float32) - shift) / np.asarray(self.scale, np.float32).reshape(per_channel)
+        shift, scale = (np.asarray(values, np.float32).reshape(per_channel) for values in (self.shift, self.scale))
+        return (self.x.astype(np.float32) - shift) / scale
 
     @cached_property
     def fingerprint(self) -> str:
@@ -56,34 +59,19 @@ class Records:
         return digest.hexdigest()
 
 
-def _check(records: Records) -> None:
-    x, y, name = records.x, records.y, records.name
-    if x.ndim not in (2, 4):
-        raise ValueError(
-            f"{name}: x must be (n, features) or (n, channels, height, width), found shape {x.shape}. Reshape it."
-        )
-    if x.dtype.kind not in "biuf":
-        raise ValueError(f"{name}: x must hold real numbers, found {x.dtype}. Encode text and categories first.")
-    if y.shape != (len(x),):
-        raise ValueError(f"{name}: y must have one label for each of the {len(x)} records, found shape {y.shape}.")
-    if records.index.shape != y.shape:
-        raise ValueError(f"{name}: index must have one entry for each record, found shape {records.index.shape}.")
-    if not x.size:
-        raise ValueError(
-            f"{name}: there are no records, or they do not hold at least one number; found shape {x.shape}. "
-            "Choose a larger size or another share."
-        )
-    if not np.issubdtype(y.dtype, np.integer):
-        raise ValueError(f"{name}: labels must be integers, found {y.dtype}. Convert them with y.astype(int).")
-    if y.min() < 0 or y.max() >= records.classes:
-        raise ValueError(
-            f"{name}: labels must lie in 0 … {records.classes - 1}, found {y.min()} … {y.max()}. "
-            "Labels that start at 1 need y - 1."
-        )
-    if np.issubdtype(x.dtype, np.floating) and not np.isfinite(x).all():
-        raise ValueError(f"{name}: x has NaN or infinite values. Remove or impute those records first.")
+def _faults(records: Records) -> Iterator[tuple[bool, str]]:
+    """What may be wrong, each with its sentence; a line may rely on those before it."""
+    x, y, index, classes = records.x, records.y, records.index, records.classes
+    yield x.ndim not in (2, 4), f"x must be (n, features) or (n, channels, height, width), found shape {x.shape}."
+    yield x.dtype.kind not in "biuf", f"x must hold real numbers, found {x.dtype}. Encode text and categories first."
+    yield y.shape != x.shape[:1], f"y must have one label for each of the {len(x)} records, found shape {y.shape}."
+    yield index.shape != y.shape, f"index must have one entry for each record, found shape {index.shape}."
+    yield not x.size, f"there are no records, or not at least one number in each; found shape {x.shape}. Load more."
+    yield y.dtype.kind not in "iu", f"labels must be integers, found {y.dtype}. Convert them with y.astype(int)."
+    expected = f"labels must lie in 0 … {classes - 1}, found {y.min()} … {y.max()}."
+    yield y.min() < 0 or y.max() >= classes, f"{expected} Labels that start at 1 need y - 1."
+    infinite = x.dtype.kind == "f" and not np.isfinite(x).all()
+    yield infinite, "x has NaN or infinite values. Remove or impute those records first."
     for what, values in (("shift", records.shift), ("scale", records.scale)):
-        if len(values) not in (1, x.shape[1]):
-            raise ValueError(f"{name}: {what} must have 1 or {x.shape[1]} numbers, found {len(values)}.")
-    if 0 in records.scale:
-        raise ValueError(f"{name}: scale must not be 0. Leave out features that never vary, or scale them by 1.")
+        yield len(values) not in (1, x.shape[1]), f"{what} must have 1 or {x.shape[1]} numbers, found {len(values)}."
+    yield 0 in records.scale, "scale must not be 0. Leave out features that never vary, or scale them by 1."

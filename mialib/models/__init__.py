@@ -18,56 +18,33 @@
 DP-SGD's per-record gradients need only this option; the two DenseNets, which are torchvision's, do not have it.
 """
 
-import inspect
 import math
 
 import torch
 
-from mialib.errors import between, nearest
+from mialib.errors import between, known
 from mialib.models.networks import densenet3, densenet121, googlenet, mlp, resnet18, resnet20, vgg11
 from mialib.models.parts import Network
 
-MODELS = {
-    "mlp": mlp,
-    "resnet20": resnet20,
-    "resnet18": resnet18,
-    "vgg11": vgg11,
-    "densenet121": densenet121,
-    "densenet3": densenet3,
-    "googlenet": googlenet,
-}
+MODELS = {make.__name__: make for make in (mlp, resnet20, resnet18, vgg11, densenet121, densenet3, googlenet)}
 
 
 def build(name: str, *, shape: tuple[int, ...], classes: int, seed: int = 0, **options) -> Network:
-    """Build a network whose weights are drawn from `seed` and from no global state.
+    """Build a network whose weights are drawn from `seed` alone; `options` are those of the network's own function.
 
     The initialisation is PyTorch's default, or the one of the code that a network follows where that differs.
-    `options` are the keyword arguments of the network's own function.
     """
-    if name not in MODELS:
-        raise ValueError(nearest("model", name, MODELS))
-    _check_options(name, options)
-    if len(shape) not in ((1, 3) if name == "mlp" else (3,)):
-        needed = (
-            "(features,) or (channels, height, width)" if name == "mlp" else "(channels, height, width); or use 'mlp'"
+    make = MODELS[known("model", name, MODELS)]
+    for option in options:
+        if option == "pretrained" and option not in make.__kwdefaults__:
+            raise ValueError(f"{name} has no pretrained weights: only resnet18 (stem='imagenet') and densenet121 do.")
+        known(f"{name} option", option, make.__kwdefaults__)
+    if len(shape) != 3 and (name, len(shape)) != ("mlp", 1):
+        raise ValueError(
+            f"{name} needs records of shape (channels, height, width), or (features,) for 'mlp'; found {shape}."
         )
-        raise ValueError(f"{name} needs records of shape {needed}; found {shape}.")
     between(1, math.inf, whole=True, shape=shape, classes=classes)
     with torch.random.fork_rng(devices=[]):
         # torch.manual_seed would also seed every GPU, and fork_rng gives only the CPU's state back.
         torch.default_generator.manual_seed(int(seed))
-        return MODELS[name](shape, classes, **options)
-
-
-def _check_options(name: str, options: dict) -> None:
-    """Refuse what the network's function does not know, and say what it knows."""
-    parameters = inspect.signature(MODELS[name]).parameters.values()
-    known = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
-    for option in options:
-        if option == "pretrained" and option not in known:
-            raise ValueError(
-                f"{name} has no pretrained weights: only resnet18 (stem='imagenet') and densenet121 do. "
-                f"Known options of {name}: {', '.join(known)}."
-            )
-        if option not in known:
-            raise ValueError(nearest(f"{name} option", option, known))
+        return make(shape, classes, **options)

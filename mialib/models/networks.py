@@ -6,12 +6,13 @@ from itertools import pairwise
 
 from torch import nn
 
-from mialib.errors import between, nearest
+from mialib.errors import between, known
 from mialib.models.parts import Network, convolution, he_normal, pool, residual_blocks
 
 # torchvision is imported where it is used: that takes as long as importing torch.
 
 Shape = tuple[int, ...]
+STEMS = {"cifar": {"kernel_size": 3, "padding": 1}, "imagenet": {"kernel_size": 7, "stride": 2, "padding": 3}}
 
 
 def mlp(shape: Shape, classes: int, *, widths: tuple[int, ...] = (1024, 512, 256, 128)) -> Network:
@@ -27,7 +28,7 @@ def mlp(shape: Shape, classes: int, *, widths: tuple[int, ...] = (1024, 512, 256
 def resnet20(shape: Shape, classes: int, *, width: int = 16, norm: str = "batch") -> Network:
     """The ResNet-20 with projection shortcuts: 272,474 parameters at width 16 on colour images."""
     between(1, math.inf, whole=True, width=width)
-    stem = convolution(shape[0], width, norm=norm, kernel_size=3, padding=1)
+    stem = convolution(shape[0], width, norm=norm, **STEMS["cifar"])
     features = nn.Sequential(*stem, *residual_blocks((width, 2 * width, 4 * width), 3, norm), *pool())
     return Network(features, nn.Linear(4 * width, classes))
 
@@ -37,41 +38,37 @@ def resnet18(
 ) -> Network:
     """The ResNet-18, with a stem for small images (3×3) or torchvision's (7×7, stride 2, then a max pool).
 
-    PAST feeds 32×32 images to the ImageNet stem, which leaves its blocks 8×8, 4×4, 2×2 and 1×1. About
-    `pretrained`, which needs the ImageNet stem and BatchNorm, see `densenet121`.
+    PAST feeds 32×32 images to the ImageNet stem. Before using `pretrained`, see `densenet121`.
     """
-    if stem not in ("cifar", "imagenet"):
-        raise ValueError(nearest("stem", stem, ("cifar", "imagenet")))
     if pretrained and (stem, norm) != ("imagenet", "batch"):
-        raise ValueError(
-            f"resnet18 has pretrained weights for stem='imagenet' with norm='batch' only, found stem={stem!r} with "
-            f"norm={norm!r}. Change them, or train from scratch with pretrained=False."
-        )
-    if stem == "cifar":
-        first = convolution(shape[0], 64, norm=norm, kernel_size=3, padding=1)
-    else:
-        first = convolution(shape[0], 64, norm=norm, kernel_size=7, stride=2, padding=3)
-        first.append(nn.MaxPool2d(3, stride=2, padding=1))
-    features = nn.Sequential(*first, *residual_blocks((64, 128, 256, 512), 2, norm), *pool())
+        expected = "resnet18 has pretrained weights for stem='imagenet' with norm='batch' only"
+        raise ValueError(f"{expected}, found stem={stem!r} with norm={norm!r}. Change them, or train from scratch.")
+    first = convolution(shape[0], 64, norm=norm, **STEMS[known("stem", stem, STEMS)])
+    blocks = residual_blocks((64, 128, 256, 512), 2, norm)
     if stem == "imagenet":
-        he_normal(features)
+        first.append(nn.MaxPool2d(3, stride=2, padding=1))
+        he_normal(nn.Sequential(*first, *blocks))
+    features = nn.Sequential(*first, *blocks, *pool())
     network = Network(features, nn.Linear(512, classes))
     if pretrained:
-        _colour_only("a pretrained resnet18", shape)
-        _copy_resnet18(features)
+        from torchvision.models import get_model
+
+        _check_images("a pretrained resnet18", shape, colour=True)
+        theirs = get_model("resnet18", weights="IMAGENET1K_V1").state_dict()
+        # The same layers in the same order under other names, and a last one, which stays behind.
+        features.load_state_dict(dict(zip(features.state_dict(), theirs.values(), strict=False)))
     return network
 
 
 def vgg11(shape: Shape, classes: int, *, norm: str = "batch", dropout: float = 0.5) -> Network:
     """The VGG11-BN of CRL: its features are the second hidden layer before ReLU, with dropout before both."""
-    _large_enough("vgg11", shape, 32)
+    _check_images("vgg11", shape, pixels=32)
     layers, before = [], shape[0]
-    for after in (64, "pool", 128, "pool", 256, 256, "pool", 512, 512, "pool", 512, 512, "pool"):
-        if after == "pool":
-            layers.append(nn.MaxPool2d(2))
-        else:
+    for widths in ((64,), (128,), (256, 256), (512, 512), (512, 512)):
+        for after in widths:
             layers += convolution(before, after, norm=norm, kernel_size=3, padding=1, bias=True)
             before = after
+        layers.append(nn.MaxPool2d(2))
     hidden = [nn.Dropout(dropout), nn.Linear(512, 512), nn.ReLU(), nn.Dropout(dropout), nn.Linear(512, 512)]
     features = he_normal(nn.Sequential(*layers, *pool(), *hidden))
     return Network(features, nn.Sequential(nn.ReLU(), nn.Linear(512, classes)))
@@ -84,11 +81,10 @@ def densenet121(shape: Shape, classes: int, *, pretrained: bool = False) -> Netw
     membership**: a record that was in ImageNet has been trained on, whatever the split says, and the attack
     is then measured against wrong labels. The weights also expect ImageNet's normalisation of the colours.
     """
-    from torchvision.models import densenet121 as torchvision_densenet121
+    from torchvision.models import get_model
 
-    _colour_only("densenet121", shape)
-    _large_enough("densenet121", shape, 29)
-    theirs = torchvision_densenet121(weights="IMAGENET1K_V1" if pretrained else None)
+    _check_images("densenet121", shape, pixels=29, colour=True)
+    theirs = get_model("densenet121", weights="IMAGENET1K_V1" if pretrained else None)
     return Network(_dense_features(theirs.features), nn.Linear(1024, classes))
 
 
@@ -97,7 +93,7 @@ def densenet3(shape: Shape, classes: int, *, growth: int = 12, layers: int = 19)
     from torchvision.models import DenseNet
 
     between(1, math.inf, whole=True, growth=growth, layers=layers)
-    _large_enough("densenet3", shape, 4)
+    _check_images("densenet3", shape, pixels=4)
     theirs = DenseNet(growth, (layers,) * 3, num_init_features=2 * growth)
     stem = nn.Conv2d(shape[0], 2 * growth, 3, padding=1, bias=False)
     # torchvision begins with a 7×7 convolution, norm, ReLU and pool; small images enter the first block whole.
@@ -105,8 +101,7 @@ def densenet3(shape: Shape, classes: int, *, growth: int = 12, layers: int = 19)
     return Network(features, nn.Linear(theirs.classifier.in_features, classes))
 
 
-# Channels of each Inception block (Szegedy et al. 2015, Table 1): 1×1; 3×3 after its reduction; 5×5 after its
-# reduction; 1×1 after the pool.
+# Channels of each Inception block (Szegedy et al. 2015, Table 1): 1×1; reduction, 3×3; reduction, 5×5; after the pool.
 INCEPTIONS = (
     (64, 96, 128, 16, 32, 32),
     (128, 128, 192, 32, 96, 64),
@@ -123,8 +118,7 @@ INCEPTIONS = (
 def googlenet(shape: Shape, classes: int, *, norm: str = "batch", dropout: float = 0.4) -> Network:
     """The GoogLeNet of CRL: a 3×3 stem for small images, two 3×3 for a 5×5, no auxiliary heads.
 
-    CRL's code gives one BatchNorm of each block its width as ε, a slip that is not copied, and biases before
-    the norms, which BatchNorm cancels.
+    CRL's code gives a BatchNorm of each block its width as ε, a slip, and biases that BatchNorm cancels; not so here.
     """
     from torchvision.models.googlenet import Inception
 
@@ -150,26 +144,10 @@ def _dense_features(layers: nn.Sequential) -> nn.Sequential:
     return nn.Sequential(*layers, nn.ReLU(), *pool())
 
 
-def _copy_resnet18(features: nn.Module) -> None:
-    """Fill with torchvision's ImageNet weights: the same layers in the same order, under other names."""
-    from torchvision.models import resnet18 as torchvision_resnet18
-
-    theirs = torchvision_resnet18(weights="IMAGENET1K_V1").state_dict()
-    values = [value for name, value in theirs.items() if not name.startswith("fc.")]
-    features.load_state_dict(dict(zip(features.state_dict(), values, strict=True)))
-
-
-def _large_enough(name: str, shape: Shape, pixels: int) -> None:
+def _check_images(name: str, shape: Shape, *, pixels: int = 1, colour: bool = False) -> None:
+    """Refuse images of which the pools would leave nothing, and grey ones where the first layer needs colours."""
+    if colour and shape[0] != 3:
+        raise ValueError(f"{name} takes colour images (3 channels), found {shape[0]}. Repeat the channel.")
     if min(shape[1:]) < pixels:
-        raise ValueError(
-            f"{name} needs images of at least {pixels}×{pixels}, found {shape[1]}×{shape[2]}: its pools would leave "
-            "nothing. Enlarge the images, or use 'resnet20'."
-        )
-
-
-def _colour_only(name: str, shape: Shape) -> None:
-    if shape[0] != 3:
-        raise ValueError(
-            f"{name} takes colour images (3 channels), found {shape[0]}. "
-            "Repeat the channel, or train 'resnet18' from scratch."
-        )
+        found = f"needs images of at least {pixels}×{pixels}, found {shape[1]}×{shape[2]}"
+        raise ValueError(f"{name} {found}. Enlarge the images, or use 'resnet20'.")

@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mialib.errors import nearest
+from mialib.errors import known
 
 
 class Network(nn.Module):
@@ -24,9 +24,7 @@ def normalization(norm: str, channels: int) -> nn.Module:
     >>> [normalization("group", channels).num_groups for channels in (512, 64, 16, 6, 5)]
     [32, 32, 8, 3, 1]
     """
-    if norm not in ("batch", "group"):
-        raise ValueError(nearest("norm", norm, ("batch", "group")))
-    if norm == "batch":
+    if known("norm", norm, ("batch", "group")) == "batch":
         return nn.BatchNorm2d(channels)
     groups = max((g for g in range(1, 33) if channels % g == 0 and channels >= 2 * g), default=1)
     return nn.GroupNorm(groups, channels)
