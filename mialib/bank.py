@@ -39,26 +39,23 @@ class Bank:
     x: np.ndarray | None = None
 
     def __post_init__(self):
-        for name, kind in (("logits", "f"), ("labels", "iu"), ("is_member", "b")):
-            object.__setattr__(self, name, as_array(getattr(self, name), kind=kind, what=name))
-        models, n = self.is_member.shape if self.is_member.ndim == 2 else (0, 0)
-        if self.logits.shape[:2] != (models, n) or self.labels.shape != (n,) or not models * n:
-            raise ValueError(
-                "A bank needs logits (models, n, classes), labels (n,) and is_member (models, n), found shapes "
-                f"{self.logits.shape}, {self.labels.shape} and {self.is_member.shape}."
-            )
-
-        if self.population and len(self.population) != models:
-            raise ValueError(f"The population needs answers of the same {models} models, found {len(self.population)}.")
+        for name, kind in (("logits", "biuf"), ("labels", "iu"), ("is_member", "b"), ("views", "biuf")):
+            if (array := getattr(self, name)) is not None:
+                object.__setattr__(self, name, as_array(array, kind=kind, what=name))
+        _check(self)
 
     def __len__(self) -> int:
         return len(self.is_member)
 
     def __repr__(self) -> str:
         models, n, classes = self.logits.shape
-        queries = "1 query" if self.views is None else f"{1 + self.views.shape[1]} queries"
+        queries = "1 query" if self.queries == 1 else f"{self.queries} queries"
         extra = f"; population {len(self.population.labels):,}" if self.population else ""
         return f"<Bank of {models} models on {n:,} records of {classes} classes, {queries} each{extra}>"
+
+    @property
+    def queries(self) -> int:
+        return 1 if self.views is None else 1 + self.views.shape[1]
 
     def signals(self, model: int) -> Signals:
         """What one of the models shows, with its membership and its answers on the population."""
@@ -105,6 +102,25 @@ class Bank:
         if extra:
             extra = {"population": cls(**extra, is_member=np.zeros(extra["logits"].shape[:2], bool))}
         return cls(**arrays, **extra)
+
+
+def _check(bank: Bank) -> None:
+    (models, n), classes = bank.is_member.shape if bank.is_member.ndim == 2 else (0, 0), bank.logits.shape[2:]
+    if bank.logits.shape[:2] != (models, n) or len(classes) != 1 or bank.labels.shape != (n,) or not models * n:
+        raise ValueError(
+            "A bank needs logits (models, n, classes), labels (n,) and is_member (models, n), found shapes "
+            f"{bank.logits.shape}, {bank.labels.shape} and {bank.is_member.shape}."
+        )
+    if bank.views is not None:
+        if bank.views.ndim != 3 or bank.views.shape[::2] != (models, n) or not np.isfinite(bank.views).all():
+            raise ValueError(f"views must be finite numbers ({models}, queries, {n}), found {bank.views.shape}.")
+    if bank.x is not None and len(bank.x) != n:
+        raise ValueError(f"x must have one entry for each of the {n} records, found {len(bank.x)}.")
+    if bank.population and bank.population.logits.shape[::2] != (models, *classes):
+        raise ValueError(
+            f"The population needs answers of the same {models} models in the same {classes[0]} classes, found "
+            f"{bank.population.logits.shape[::2]}."
+        )
 
 
 def folder() -> Path:

@@ -179,3 +179,32 @@ def check_input_gradient(answer: Callable) -> str | None:
     rng = np.random.default_rng(0)
     cases = [(rng.normal(size=(3, 4)), rng.normal(size=4), label) for label in range(3)]
     return _compare(lambda *case: np.round(answer(*case), 7), reference, cases)
+
+
+@_check
+def check_claimed_advantage(answer: Callable) -> str | None:
+    """Exercise 5.1, also on scores that know nothing."""
+    from mialib import metrics
+
+    rng = np.random.default_rng(0)
+    plain = np.array([4.0, 3.0, 2.0, 1.0]), np.array([True, False, True, False])
+    worse = np.array([1.0, 2.0, 3.0]), np.array([True, False, False])
+    noise = [(rng.normal(size=100), np.arange(100) < 50) for _ in range(3)]
+    return _compare(
+        answer, metrics.best_advantage, [plain, worse, *noise], hint="The best threshold may let nobody in."
+    )
+
+
+@_check
+def check_blind_scores(answer: Callable) -> str | None:
+    """Exercise 5.2: wins where the sources differ, and only there."""
+    from mialib import metrics
+
+    rng, is_member = np.random.default_rng(0), np.arange(400) < 200
+    for shift, low, high in ((0.5, 0.8, 1.0), (-0.5, 0.8, 1.0), (0.0, 0.35, 0.65)):
+        known, asked = (rng.normal(size=(400, 10)) + shift * is_member[:, None] for _ in range(2))
+        found = metrics.auc(answer(known, is_member, asked), is_member)
+        if not low <= found <= high:
+            told = f"differ by {shift} in every feature" if shift else "come from one source"
+            return f"Where members and non-members {told}, expected an AUC in {low} … {high}, found {found:.2f}."
+    return None

@@ -177,6 +177,8 @@ def bootstrap(
     scores, is_member = scores[order], is_member[order]
     last = _last_of_each(scores)
     if record is not None:
+        if np.shape(record) != scores.shape:
+            raise ValueError(f"record must have one entry for each of {len(scores)} scores, found {np.shape(record)}.")
         record = np.unique(record, return_inverse=True)[1][order]
     rng = np.random.default_rng(seed)
     chunk = max(1, min(draws, 4_000_000 // len(scores)))  # 32 MB at a time
@@ -184,7 +186,8 @@ def bootstrap(
     for start in range(0, draws, chunk):
         rows = min(chunk, draws - start)
         fpr, tpr = _resampled(rng, is_member, record, rows, last)
-        values.append(statistic(fpr, tpr, np.r_[inf, scores[last]]))
+        whole = ~np.isnan(fpr[:, -1] + tpr[:, -1])  # A draw of records may hold no member, or no non-member.
+        values.append(statistic(fpr[whole], tpr[whole], np.r_[inf, scores[last]]))
     return np.quantile(np.concatenate(values), [0.025, 0.975], axis=0)
 
 
@@ -236,8 +239,9 @@ def _resampled(
         weight = _counts(rng, np.arange(record.max() + 1), rows)[:, record]
     for chosen in (~is_member, is_member):
         count = weight * chosen if record is not None else _counts(rng, np.flatnonzero(chosen), rows, len(chosen))
-        total = np.cumsum(count, axis=1)
-        yield np.pad(total[:, last] / np.maximum(total[:, -1:], 1), ((0, 0), (1, 0)))
+        total = np.cumsum(count, axis=1, dtype=np.int32)
+        drawn = np.where(total[:, -1:] > 0, total[:, -1:], nan)
+        yield np.pad(total[:, last] / drawn, ((0, 0), (1, 0)))
 
 
 def _counts(rng: np.random.Generator, places: np.ndarray, rows: int, length: int | None = None) -> np.ndarray:

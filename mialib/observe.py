@@ -30,6 +30,7 @@ from mialib.training import to_device
 
 def angles(r: int) -> np.ndarray:
     """The 2r + 1 whole degrees from −r to r (the label-only paper's code; PAST's asks for −r, 0 and r alone)."""
+    between(0, np.inf, whole=True, r=r)
     return np.linspace(-r, r, 2 * r + 1)
 
 
@@ -39,6 +40,7 @@ def shell(d: int) -> list[tuple[int, int]]:
     >>> shell(1)
     [(0, 0), (-1, 0), (0, -1), (0, 1), (1, 0)]
     """
+    between(0, np.inf, whole=True, d=d)
     steps = range(-d, d + 1)
     return [(0, 0), *((i, j) for i in steps for j in steps if abs(i) + abs(j) == d and d)]
 

@@ -46,6 +46,11 @@ def test_rmia_of_a_worked_example():
     assert [rmia_scores(ratio, z, gamma=gamma)[0] for gamma in (1, 1.2)] == [1.0, 0.5]
 
 
+def test_rmia_counts_a_tie():
+    assert rmia_scores([1.0, 2.0], [1.0, 2.0, 4.0]).tolist() == [1 / 3, 2 / 3]
+    assert rmia_scores([2.0], [1.0, 2.0, 4.0], gamma=2.0).tolist() == [1 / 3]
+
+
 def test_p1_of_a_worked_example():
     assert metrics.p1(0.7, 0.2) == pytest.approx(0.7466667, abs=5e-8)
 

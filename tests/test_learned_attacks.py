@@ -174,6 +174,22 @@ def test_a_class_missing_from_the_shadow_falls_back_to_the_common_network(form):
     assert (form == "past") == np.allclose(found, common)
 
 
+def test_the_original_form_has_a_network_for_each_class():
+    """In one class members are the ones who fail when turned; one network for all cannot know it."""
+
+    def turned_round(table):
+        bits = table.is_member[:, None] == (table.labels < 2)[:, None]
+        return replace(table, more={"rotations": np.repeat(bits, 3, axis=1)})
+
+    shadow, target = map(turned_round, (checks.signals(1, n=400), checks.signals(2)))
+    aucs = {
+        form: metrics.auc(attacks.augmentation_attack(shadow, target, form=form), target.is_member)
+        for form in ("original", "past")
+    }
+    assert aucs["original"] > 0.9
+    assert aucs["past"] < 0.7
+
+
 def test_bits_that_say_nothing_give_the_same_score_to_all():
     shadow, target = (replace(s, more={"rotations": np.ones((len(s), 3), bool)}) for s in checks.world("rotations"))
     assert len(np.unique(attacks.augmentation_attack(shadow, target, form="past").round(9))) == 1

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mialib import metrics
+from mialib.arrays import as_array
 from mialib.errors import between
 
 
@@ -32,7 +33,10 @@ class Agreement:
 
 def agreement(scores: dict[str, ArrayLike], is_member: ArrayLike) -> Agreement:
     """How far attacks find the same members, each at its own threshold 0."""
-    found = {name: metrics.check(one, is_member)[0][np.asarray(is_member, bool)] >= 0 for name, one in scores.items()}
+    if not scores:
+        raise ValueError("Give the scores of at least one attack.")
+    checked = {name: metrics.check(one, is_member) for name, one in scores.items()}
+    found = {name: values[truth] >= 0 for name, (values, truth) in checked.items()}
     both = {}
     for a, b in combinations(found, 2):
         either = (found[a] | found[b]).sum()
@@ -56,7 +60,9 @@ class Risk:
 
 def risk(scores: ArrayLike, is_member: ArrayLike, *, fpr: float = 0.01) -> Risk:
     """The risk of each record, from scores and membership (targets, n) and one threshold at this pooled FPR."""
-    scores, is_member = np.asarray(scores, np.float64), np.asarray(is_member, bool)
+    from scipy.stats import rankdata
+
+    scores, is_member = as_array(scores, what="scores").astype(float), as_array(is_member, kind="b", what="is_member")
     if scores.ndim != 2 or scores.shape != is_member.shape:
         raise ValueError(f"Expected two arrays (targets, n), found {scores.shape} and {is_member.shape}.")
     between(0, 1, fpr=fpr)
@@ -65,10 +71,7 @@ def risk(scores: ArrayLike, is_member: ArrayLike, *, fpr: float = 0.01) -> Risk:
         raise ValueError("Each record must be IN at least once and OUT at least once. Use more targets.")
     curve = metrics.roc(scores.ravel(), is_member.ravel())
     called = scores >= curve.threshold[np.flatnonzero(curve.fpr <= fpr + 1e-12)[-1]]
-    order = scores.argsort(axis=0)
-    ranks = np.empty_like(scores)
-    np.put_along_axis(ranks, order, np.arange(1.0, len(scores) + 1)[:, None], axis=0)
-    wins = (ranks * is_member).sum(axis=0) - plays_in * (plays_in + 1) / 2  # Mann and Whitney's U, ties by order
+    wins = (rankdata(scores, axis=0) * is_member).sum(axis=0) - plays_in * (plays_in + 1) / 2  # Mann and Whitney's U
     return Risk(
         (called & is_member).sum(axis=0) / plays_in, (called & ~is_member).sum(axis=0) / plays_out,
         wins / (plays_in * plays_out),

@@ -69,7 +69,8 @@ def _against_bank(bank: Bank, target: int, seed: int) -> Game:
     if not others:
         raise ValueError("No reference model is left beside the target and its complement. Use a bank of 4 or more.")
     counts = bank.is_member[others].sum(axis=0)
-    if truth.any() and not truth.all() and not np.intersect1d(counts[truth], counts[~truth]).size:
+    pairs = int(truth.sum()) * int((~truth).sum())
+    if pairs and abs(metrics.auc(counts, truth) - 0.5) > 5 * np.sqrt((len(truth) + 1) / (12 * pairs)):
         raise ValueError(
             "Counting how many of the other models hold a record gives the target's membership away in this bank. "
             "Deal the records out in complementary pairs, as splits.in_out does."

@@ -109,9 +109,8 @@ def discriminator_attack(shadow: Signals | Sequence[Signals], target: Signals, *
 
     Signals need the column `noise`, which `observe.watch(run, noise=True)` collects.
     """
-    shadow = fitted_on(shadow, target)
-    best = discriminator_grid(shadow, seed=seed)[0]
-    return log_odds(best.network, noise_features(target), shadow.is_member)
+    shadow, features = fitted_on(shadow, target), noise_features(target)
+    return log_odds(discriminator_grid(shadow, seed=seed)[0].network, features, shadow.is_member)
 
 
 def noise_features(signals: Signals) -> np.ndarray:

@@ -22,6 +22,8 @@ from mialib.bank import Bank
 from mialib.errors import between, nearest
 from mialib.signals import Signals
 
+TINY = np.finfo(np.float64).tiny  # below which a probability must not be divided by
+
 
 def lira(references: Bank, target: Signals, **settings) -> np.ndarray:
     """LiRA's scores; the settings are those of `lira_scores`."""
@@ -60,8 +62,8 @@ def lira_scores(
     if online:
         in_mean, in_deviation = _gaussian(references, is_in, variance, center, "IN")
     if slips and variance == "pooled":
-        _count(is_in, "IN")
-        raw = references[np.broadcast_to(is_in[:, None], references.shape)]
+        held = is_in if online else ~is_in
+        raw = references[np.broadcast_to(held[:, None], references.shape)]
         in_deviation = out_deviation = raw.std()
     out = (target - out_mean) / out_deviation
     if not online:
@@ -84,8 +86,8 @@ def rmia(references: Bank, target: Signals, *, online: bool = False, gamma: floa
         mixed = p_references.mean(axis=0)
     else:
         mixed = _mixed(_masked_mean(p_references, ~references.is_member, "OUT of"), a)
-    z_ratio = z / _mixed(z_references.mean(axis=0), a)
-    return np.mean([rmia_scores(*pair, gamma=gamma) for pair in zip(p / mixed, z_ratio, strict=True)], axis=0)
+    ratio, z_ratio = p / mixed.clip(TINY), z / _mixed(z_references.mean(axis=0), a).clip(TINY)
+    return np.mean([rmia_scores(*pair, gamma=gamma) for pair in zip(ratio, z_ratio, strict=True)], axis=0)
 
 
 def rmia_scores(ratio: ArrayLike, population_ratio: ArrayLike, *, gamma: float = 1.0) -> np.ndarray:
@@ -96,11 +98,13 @@ def rmia_scores(ratio: ArrayLike, population_ratio: ArrayLike, *, gamma: float =
     [1.3333] [0.8108 1.1852] [1.] [0.5]
     """
     between(1e-300, np.inf, gamma=gamma)
-    population = np.sort(as_array(population_ratio, what="population_ratio"))
+    ratio, population = as_array(ratio, what="ratio"), np.sort(as_array(population_ratio, what="population_ratio"))
+    if np.isnan(ratio).any() or np.isnan(population).any():
+        raise ValueError("Some likelihood ratios are NaN. Leave out records whose probability is 0 in every model.")
     if not len(population):
         raise ValueError("RMIA compares with a population; give at least one record that is surely a non-member.")
     # Sorted once, the population replaces the table of all pairs.
-    return np.searchsorted(population, as_array(ratio, what="ratio") / gamma, side="right") / len(population)
+    return np.searchsorted(population, ratio / gamma, side="right") / len(population)
 
 
 def likelihood_ratio(target: ArrayLike, out: ArrayLike, *, a: float = 0.3) -> np.ndarray:
@@ -126,11 +130,12 @@ def attack_r_scores(loss: ArrayLike, reference_losses: ArrayLike, is_in: ArrayLi
     loss, references = loss[0].clip(0, 1000), references[:, 0].clip(0, 1000)
     places = np.vstack([np.zeros_like(loss), np.where(is_in, 1000, references), np.full_like(loss, 1000)])
     places.sort(axis=0)  # (models + 2, n); the IN models stand at the end and are not counted
-    below = np.minimum((places <= loss).sum(axis=0), (~is_in).sum(axis=0) + 1)
-    rows = np.arange(len(loss))
-    lower, upper = places[below - 1, rows], places[below, rows]
-    share = np.divide(loss - lower, upper - lower, out=np.ones_like(loss), where=upper > lower)
-    return -(below - 1 + share) / ((~is_in).sum(axis=0) + 1)
+    out, rows = (~is_in).sum(axis=0), np.arange(len(loss))
+    below, not_above = (places < loss).sum(axis=0), np.minimum((places <= loss).sum(axis=0), out + 2)
+    lower, upper = places[not_above - 1, rows], places[np.minimum(not_above, out + 1), rows]
+    share = np.divide(loss - lower, upper - lower, out=np.zeros_like(loss), where=upper > lower)
+    place = np.where(not_above > below, (below + not_above - 1) / 2, not_above - 1 + share)  # Ties count half.
+    return -place / (out + 1)
 
 
 def attack_p(references: Bank | None, target: Signals) -> np.ndarray:
@@ -197,6 +202,9 @@ def _checked(target: ArrayLike, references: ArrayLike, is_in: ArrayLike, *, fini
 def _same_records(references: Bank | None, target: Signals | None, *, of: str = "target") -> None:
     if references is None or target is None:
         raise ValueError(f"This attack needs a {of}: answers of target and references on the same known non-members.")
+    theirs, ours = (references.logits.shape[2], references.queries), (target.logits.shape[1], target.queries)
+    if theirs != ours:
+        raise ValueError(f"References and {of} differ in (classes, queries): {theirs} and {ours}. Ask all alike.")
     if not np.array_equal(references.labels, target.labels):
         raise ValueError(f"References and {of} must be about the same records in the same order; the labels differ.")
 

@@ -125,7 +125,8 @@ def best_threshold(scores: ArrayLike, is_member: ArrayLike) -> float:
     2.0
     """
     fpr, tpr, threshold = roc(scores, is_member)
-    best = int(np.argmax(tpr - fpr))
+    gain = tpr - fpr
+    best = int(np.argmax(gain >= gain.max() - 1e-12))
     if best == 0:
         return float(np.nextafter(threshold[1], np.inf))  # No threshold beats chance: let nobody in.
     largest = np.finfo(np.float64).max  # An infinite score must not give an infinite threshold.

@@ -72,7 +72,9 @@ show(plots.images(part.x[:20], [names[y] for y in part.y[:20]]), name="00_letter
 # %%
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
 accuracy = target.metrics["accuracy"]
-print(f"target: {accuracy['train']:.1%} right on its members, {accuracy['test']:.1%} on non-members")
+print(
+    f"target: {accuracy['train']:.1%} right on its members, {accuracy['test']:.1%} on non-members"
+)
 
 # %% [markdown]
 # **What to see.** {{accuracy['train']:.1%}} against {{accuracy['test']:.1%}}: the target knows its own records by heart
@@ -163,7 +165,6 @@ result
 
 # %%
 import numpy as np
-
 from mialib import checks
 
 

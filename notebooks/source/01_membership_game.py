@@ -20,7 +20,6 @@
 
 # %%
 import numpy as np
-
 from mialib import metrics, plots, profiles, runs, widgets
 from mialib.plots import show
 

@@ -21,13 +21,16 @@
 
 # %%
 import numpy as np
-
 from mialib import attacks, metrics, plots, profiles, runs, widgets
 from mialib.plots import show
 
 configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
-logits, labels, is_member = target.signals.logits.astype(float), target.signals.labels, target.signals.is_member
+logits, labels, is_member = (
+    target.signals.logits.astype(float),
+    target.signals.labels,
+    target.signals.is_member,
+)
 attacks.cards("correctness", "loss", "confidence", "max confidence", "entropy", "modified entropy")
 
 # %% [markdown]
@@ -149,10 +152,13 @@ cuts = np.array([best_cut(known_scores[rows], known.is_member[rows]) for rows in
 # must call the same shadow records members.
 
 # %%
-fitted = attacks.threshold_attack(known, known.public(), score=attacks.METRICS["loss"], per_class=True)
+fitted = attacks.threshold_attack(
+    known, known.public(), score=attacks.METRICS["loss"], per_class=True
+)
 assert ((known_scores >= cuts[known.labels]) == (fitted >= 0)).all()
 per_class = {
-    name: game.play(attacks.threshold_attack, score=attacks.METRICS[name], per_class=True).advantage for name in names
+    name: game.play(attacks.threshold_attack, score=attacks.METRICS[name], per_class=True).advantage
+    for name in names
 }
 
 # %% [markdown]
@@ -160,7 +166,9 @@ per_class = {
 # **Predict**: is a threshold for each class worth it?
 
 # %%
-both = plots.comparison({"one threshold": advantage, "one for each class": per_class}, label="advantage")
+both = plots.comparison(
+    {"one threshold": advantage, "one for each class": per_class}, label="advantage"
+)
 show(both, name="02_per_class")
 gain = {name: per_class[name].value - advantage[name].value for name in names}
 held = np.bincount(known.labels).mean()
@@ -181,14 +189,19 @@ held = np.bincount(known.labels).mean()
 # %%
 classes = ["all", *map(str, range(logits.shape[1]))]
 flip = {name: 1.0 if "confidence" in name or name == "correctness" else 0.0 for name in names}
-surprise = {name: np.maximum(flip[name] - attacks.METRICS[name](target.signals), 0) for name in names}
+surprise = {
+    name: np.maximum(flip[name] - attacks.METRICS[name](target.signals), 0) for name in names
+}
 
 
 def threshold_view(threshold: float, score: str = "loss", label: str = "all") -> plots.Picture:
     keep = np.full(len(labels), True) if label == "all" else labels == int(label)
     values = surprise[score]
     return plots.threshold_view(
-        values[keep & is_member], values[keep & ~is_member], threshold=threshold, label=f"surprise ({score})"
+        values[keep & is_member],
+        values[keep & ~is_member],
+        threshold=threshold,
+        label=f"surprise ({score})",
     )
 
 
@@ -203,7 +216,9 @@ widgets.explore(
 # *Without a kernel*: the common threshold 0.1 on the loss of three classes.
 
 # %%
-rows = plots.small_multiples(lambda label: threshold_view(0.1, label=f"{label:.0f}"), label=[1, 5, 8])
+rows = plots.small_multiples(
+    lambda label: threshold_view(0.1, label=f"{label:.0f}"), label=[1, 5, 8]
+)
 show(rows, name="02_classes")
 
 # %% [markdown]
@@ -231,7 +246,8 @@ for name, attacker in (("undefended shadow", shadow), ("adaptive shadow", smooth
     played = attacks.game(smooth_target.signals, shadow=attacker.signals)
     arms[name] = {n: played.play(attacks.threshold_attack, score=attacks.METRICS[n]) for n in names}
 picture = plots.comparison(
-    {arm: {n: result.advantage for n, result in rows.items()} for arm, rows in arms.items()}, label="advantage"
+    {arm: {n: result.advantage for n, result in rows.items()} for arm, rows in arms.items()},
+    label="advantage",
 )
 show(picture, name="02_adaptive")
 naive, adaptive = (arms[arm]["loss"] for arm in arms)

@@ -21,7 +21,6 @@
 
 # %%
 import numpy as np
-
 from mialib import attacks, bank, metrics, observe, plots, profiles, runs, widgets
 from mialib.plots import show
 
@@ -43,7 +42,9 @@ from torch import nn
 def train_attacker(features: np.ndarray, is_member: np.ndarray, *, epochs: int = 100) -> nn.Module:
     """A network C-64-32-2 that tells the shadow's members from its non-members."""
     torch.manual_seed(0)
-    network = nn.Sequential(nn.Linear(features.shape[1], 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 2))
+    network = nn.Sequential(
+        nn.Linear(features.shape[1], 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 2)
+    )
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
     x, y = torch.tensor(features, dtype=torch.float32), torch.tensor(is_member).long()
     for _ in range(epochs):
@@ -68,7 +69,9 @@ print(f"AUC on the target: {ours:.3f}")
 game = attacks.game(target.signals, shadow=shadow.signals)
 results = {
     "loss threshold": game.play(attacks.threshold_attack),
-    "max-confidence threshold": game.play(attacks.threshold_attack, score=attacks.METRICS["max confidence"]),
+    "max-confidence threshold": game.play(
+        attacks.threshold_attack, score=attacks.METRICS["max confidence"]
+    ),
     "PAST's network, softmax": game.play(attacks.neural_attack),
     "PAST's network, logits": game.play(attacks.neural_attack, outputs="logits"),
     "CRL's network": game.play(attacks.neural_attack, form="crl"),
@@ -81,7 +84,10 @@ assert abs(results["PAST's network, softmax"].auc.value - ours) < 0.05
 
 # %%
 auc = {name: result.auc for name, result in results.items()}
-show(plots.comparison({"AUC": auc}, label="AUC", chance=0.5, mark="loss threshold"), name="03_networks")
+show(
+    plots.comparison({"AUC": auc}, label="AUC", chance=0.5, mark="loss threshold"),
+    name="03_networks",
+)
 
 # %% [markdown]
 # **What to see.** One threshold on the loss: {{auc['loss threshold']}}. PAST's network: {{auc["PAST's network, softmax"]}} on the
@@ -110,13 +116,20 @@ rng = np.random.default_rng(0)
 def odd_game(n: int = 1000):
     """Signals of two classes in which members are neither sure nor unsure."""
     member = np.arange(n) < n // 2
-    p = np.where(member, rng.normal(0.7, 0.05, n), np.where(rng.random(n) < 0.5, 0.4, 0.95) + rng.normal(0, 0.03, n))
+    p = np.where(
+        member,
+        rng.normal(0.7, 0.05, n),
+        np.where(rng.random(n) < 0.5, 0.4, 0.95) + rng.normal(0, 0.03, n),
+    )
     p = p.clip(0.01, 0.99)
     return attacks.neural.Signals(np.log(np.stack([p, 1 - p], axis=1)), np.zeros(n, int), member)
 
 
 odd = attacks.game(odd_game(), shadow=odd_game())
-odd_auc = {"threshold": odd.play(attacks.threshold_attack).auc, "network": odd.play(attacks.neural_attack).auc}
+odd_auc = {
+    "threshold": odd.play(attacks.threshold_attack).auc,
+    "network": odd.play(attacks.neural_attack).auc,
+}
 print({name: str(value) for name, value in odd_auc.items()})
 assert odd_auc["network"].low > odd_auc["threshold"].high
 
@@ -221,11 +234,15 @@ from mialib.attacks.neural import discriminator_grid
 
 grid = discriminator_grid(watched_shadow)
 for hidden, rate, accuracy, _ in grid:
-    print(f"{len(hidden)}×{hidden[0]:<4} rate {rate:<7} accuracy on the shadow's other records {accuracy:.3f}")
+    print(
+        f"{len(hidden)}×{hidden[0]:<4} rate {rate:<7} accuracy on the shadow's other records {accuracy:.3f}"
+    )
 
 # %%
 noisy = attacks.game(watched, shadow=watched_shadow)
-alone = noisy.play(attacks.threshold_attack, score=lambda signals: -signals.column("noise").sum(axis=1))
+alone = noisy.play(
+    attacks.threshold_attack, score=lambda signals: -signals.column("noise").sum(axis=1)
+)
 found = noisy.play(attacks.discriminator_attack)
 level = {name: metrics.defense_level(50 + 50 * result.advantage.value) for name, result in
          {"discriminator": found, "loss": results["loss threshold"]}.items()}  # fmt: skip

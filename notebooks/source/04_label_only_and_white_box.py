@@ -19,7 +19,6 @@
 
 # %%
 import numpy as np
-
 from mialib import attacks, metrics, observe, plots, profiles, runs, widgets
 from mialib.plots import show
 
@@ -127,7 +126,9 @@ attack = attacks.augmentation_attack
 rotation = {r: played.play(attack, columns=within[r]) for r in r_values}
 past_rotation = {r: played.play(attack, columns=three[r], form="past") for r in r_values}
 translation = {d: played.play(attack, views="shifts", columns=ring[d]) for d in d_values}
-past_translation = {d: played.play(attack, views="shifts", columns=ring[d], form="past") for d in d_values}
+past_translation = {
+    d: played.play(attack, views="shifts", columns=ring[d], form="past") for d in d_values
+}
 counting = {r: played.play(count_attack, columns=within[r]) for r in r_values}
 
 # %% [markdown]
@@ -145,7 +146,9 @@ def label_only_view(r: int, d: int) -> plots.Picture:
         "translation, original": translation[d].advantage,
         "translation, PAST": past_translation[d].advantage,
     }
-    return plots.comparison({"advantage": rows}, label=f"advantage at r = {r}, d = {d}", mark="gap attack (1 query)")
+    return plots.comparison(
+        {"advantage": rows}, label=f"advantage at r = {r}, d = {d}", mark="gap attack (1 query)"
+    )
 
 
 widgets.explore(
@@ -166,7 +169,10 @@ curves = {
 }
 picture = plots.lines(r_values, curves, xlabel="largest angle r in degrees", ylabel="advantage")
 show(picture, name="04_rotation")
-best = max((result.advantage for result in [*rotation.values(), *past_rotation.values()]), key=lambda e: e.value)
+best = max(
+    (result.advantage for result in [*rotation.values(), *past_rotation.values()]),
+    key=lambda e: e.value,
+)
 
 # %% [markdown]
 # **What to see.** The gap attack has {{gap_attack.advantage}} with one query. The best of the eight rotation attacks, picked with
@@ -187,7 +193,9 @@ best = max((result.advantage for result in [*rotation.values(), *past_rotation.v
 def rotation_attack(*, slip: bool, r: int = 3) -> metrics.Evaluation:
     """The original rotation attack on the target; with the slip, on the records that it was fitted on."""
     attacked = watched_shadow if slip else watched
-    return metrics.evaluate(attack(watched_shadow, attacked.public(), columns=within[r]), attacked.is_member)
+    return metrics.evaluate(
+        attack(watched_shadow, attacked.public(), columns=within[r]), attacked.is_member
+    )
 
 
 half = np.random.default_rng(0).random(len(watched_shadow)) < 0.5
@@ -195,9 +203,13 @@ seen, unseen = watched_shadow.take(half), watched_shadow.take(~half)
 middle = metrics.evaluate(attack(seen, unseen.public(), columns=within[3]), unseen.is_member)
 slip, honest = rotation_attack(slip=True), rotation_attack(slip=False)
 arms = {"own training records": slip, "the shadow's other records": middle, "the target": honest}
-picture = plots.comparison({"advantage": {name: result.advantage for name, result in arms.items()}}, label="advantage")
+picture = plots.comparison(
+    {"advantage": {name: result.advantage for name, result in arms.items()}}, label="advantage"
+)
 show(picture, name="04_slip")
-shadow_gap = attacks.threshold_attack(shadow.signals, shadow.signals.public(), score=attacks.METRICS["correctness"])
+shadow_gap = attacks.threshold_attack(
+    shadow.signals, shadow.signals.public(), score=attacks.METRICS["correctness"]
+)
 shadow_gap = metrics.advantage(shadow_gap, shadow.signals.is_member)
 
 # %% [markdown]
@@ -228,7 +240,9 @@ def input_gradient_norms(x: torch.Tensor, y: torch.Tensor) -> np.ndarray:
 
 one_by_one = np.concatenate([input_gradient_norms(x[i : i + 1], y[i : i + 1]) for i in range(20)])
 assert np.allclose(input_gradient_norms(x[:20], y[:20]), one_by_one, rtol=1e-4)
-assert np.allclose(input_gradient_norms(x[:500], y[:500]), watched.column("gradient_l2")[:500], rtol=1e-3)
+assert np.allclose(
+    input_gradient_norms(x[:500], y[:500]), watched.column("gradient_l2")[:500], rtol=1e-3
+)
 
 # %%
 norms = watched.column("gradient_l2")

@@ -1,0 +1,437 @@
+# ---
+# title: Reference attacks
+# question: What does one record look like to models that held it and to models that did not, and whom does that give away?
+# goals:
+#   - compare a record's two worlds, IN and OUT, and build LiRA, RMIA and Attack R on them
+#   - read an attack where false alarms are rare, with enough non-members to do so
+#   - say how many reference models an attack needs, and what γ is for
+#   - find the records that are at risk whoever the target is
+# needs: notebook 02; the normal distribution
+# read: 35
+# reproduces: LiRA, RMIA and Attack R as in PAST's Fig. 14, on our data
+# cover: 05_corner
+# ---
+
+# %% [markdown]
+# ## Hard for whom?
+# A metric attack asks: *is the loss low?* But a clear letter has a low loss in any model, and a smudge a high one, seen or not. The
+# question worth asking is: *is the loss low for a model that has not seen this record?* For that, the attacker trains **reference
+# models**, some with the record (IN), some without (OUT), and asks to which of the two the target looks more alike.
+#
+# Training dozens of models takes a while, so the course ships their answers: a **signal bank** of 64 models on 2,400 letters, each
+# record held by exactly half of them (`tools/bank.py` made it; its provenance lies beside it). Any model can play the target.
+
+# %%
+import numpy as np
+from mialib import attacks, bank, metrics, plots, widgets
+from mialib.plots import show
+
+letters = bank.load("letters")
+game = attacks.game(letters, target=0)
+is_member = letters.is_member[0]
+print(letters, len(game.shadow), "references for target 0", sep="\n")
+attacks.cards("loss", "LiRA", "LiRA offline", "RMIA", "attack R", "attack P")
+
+# %% [markdown]
+# ### Stop and think
+# Why {{len(game.shadow)}} references and not 63? Every record is in exactly 32 of the 64 models. An attacker who counts 31 INs among the
+# other 63 knows that the target is the 32nd. That is no attack on the model, only on our bookkeeping. The records were dealt out in
+# complementary pairs of models, so `game` sends the target's partner away, too. Then every record is IN 31 times, and counting is worthless:
+
+# %%
+cheat = game.play(lambda references, target: references.is_member.sum(axis=0))
+print(f"counting INs: AUC {cheat.auc.value:.3f}")
+assert cheat.auc.value == 0.5
+
+# %% [markdown]
+# ## One record in two worlds
+# For each record and model take the confidence on a scale without edges,
+#
+# $$\varphi = \log \frac{p_y}{1 - p_y}.$$
+#
+# Move the **record** and watch how far the two worlds are apart. *Think*: for which records can no attack work?
+
+# %%
+phi, holds = letters.confidence[:, 0], letters.is_member  # both (models, records)
+
+
+def record_view(record: float) -> plots.Picture:
+    i = int(record)
+    inside, outside = phi[2:, i][holds[2:, i]], phi[2:, i][~holds[2:, i]]
+    truth = "a member" if is_member[i] else "a non-member"
+    return plots.worlds(
+        inside,
+        outside,
+        phi[0, i],
+        label="confidence φ",
+        title=f"Record {i}, {truth} of the target.",
+    )
+
+
+widgets.explore(record_view, record=widgets.slider(0, 2399, start=929, step=1, label="record"))
+
+# %% [markdown]
+# *Without a kernel*: three records.
+
+# %%
+three = plots.small_multiples(record_view, record=[929, 5, 1])
+show(three, name="05_worlds")
+
+# %% [markdown]
+# **What to see.** Record 929 is a stranger to every model that has not seen it: φ is {{three.numbers['out at 929']:.1f}} on average in the
+# OUT models and {{three.numbers['in at 929']:.1f}} in the IN models, with nothing between. For record 5 the means are
+# {{three.numbers['out at 5']:.1f}} and {{three.numbers['in at 5']:.1f}}, for record 1 {{three.numbers['out at 1']:.1f}} and
+# {{three.numbers['in at 1']:.1f}}, and the histograms overlap. One threshold on φ for all three cannot be right.
+
+# %% [markdown]
+# ## LiRA from scratch
+# The *likelihood ratio attack* fits a normal distribution to each world of each record, and asks which of the two explains the
+# target's φ better:
+#
+# $$\Lambda(x) = \log \mathcal{N}(\varphi;\ \mu_{in}, \sigma_{in}) - \log \mathcal{N}(\varphi;\ \mu_{out}, \sigma_{out}).$$
+
+
+# %%
+def lira_by_hand(phi: np.ndarray, references: np.ndarray, holds: np.ndarray) -> np.ndarray:
+    """Target's φ (n,), references' φ (models, n), who holds what (models, n) → log-likelihood ratios (n,)."""
+    scores = np.empty(len(phi))
+    for i in range(len(phi)):
+        log_density = {}
+        for world, mask in (("in", holds[:, i]), ("out", ~holds[:, i])):
+            mean, deviation = references[mask, i].mean(), references[mask, i].std()
+            log_density[world] = -np.log(deviation) - ((phi[i] - mean) / deviation) ** 2 / 2
+        scores[i] = log_density["in"] - log_density["out"]
+    return scores
+
+
+ours = lira_by_hand(phi[0], phi[2:], holds[2:])
+assert np.allclose(ours, game.scores(attacks.lira), atol=1e-9)
+print(f"LiRA: AUC {metrics.auc(ours, is_member):.3f}, loss: {metrics.auc(phi[0], is_member):.3f}")
+
+# %% [markdown]
+# The library does it without the loop: sums over models under a mask. Its **offline** form needs no IN models, so the references can be trained
+# before anyone knows which record will be asked about. It asks how far the target lies in the upper tail of OUT: $-\log \Pr[Z > \varphi]$.
+
+# %% [markdown]
+# ## RMIA from scratch
+# RMIA needs fewer models. It turns the target's probability into a ratio, $\Pr(x \mid \theta) / \Pr(x)$, where $\Pr(x)$ is averaged over references, and
+# then asks how many records $z$ of a **population** (known non-members) have a ratio smaller by a factor γ:
+#
+# $$\mathrm{score}(x) = \Pr_z\!\left[\frac{\Pr(x \mid \theta)/\Pr(x)}{\Pr(z \mid \theta)/\Pr(z)} \ge \gamma\right].$$
+#
+# Offline, only OUT models are at hand, and $\Pr(x) \approx \tfrac12\bigl((1 + a)\,\overline{p}_{out} + (1 - a)\bigr)$ guesses the rest.
+
+
+# %%
+def ratio_by_hand(
+    p: np.ndarray, references: np.ndarray, out: np.ndarray, a: float = 0.3
+) -> np.ndarray:
+    mean_out = (references * out).sum(axis=0) / out.sum(axis=0)
+    return p / (0.5 * ((1 + a) * mean_out + (1 - a)))
+
+
+def sigmoid(phi: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-phi))
+
+
+z = sigmoid(letters.population.confidence[:, 0])  # (models, population)
+ratio_x = ratio_by_hand(sigmoid(phi[0]), sigmoid(phi[2:]), ~holds[2:])
+ratio_z = ratio_by_hand(z[0], z[2:], np.ones_like(z[2:]))
+by_hand = (ratio_x[:, None] / ratio_z[None, :] >= 2.0).mean(axis=1)  # the whole table of pairs
+assert np.allclose(by_hand, game.scores(attacks.rmia, gamma=2.0), atol=1e-12)
+
+# %% [markdown]
+# The library sorts the population once and looks each record up, instead of comparing all pairs.
+#
+# **Attack R** is the plainest of the family: at which percentile of the OUT models' losses does the target's loss lie? **Attack P** compares with the
+# target's own losses on the population instead. That is one fixed order of losses, so it ranks the records as the loss does and stands for it below.
+
+# %% [markdown]
+# ## In the corner
+# How rare must false alarms be? A rate of one in a thousand can be read only from many non-members, so each of the 64 models
+# plays the target in turn: 64 × 1,200 non-member scores. The same record appears 64 times, and its scores resemble each other, so the bootstrap
+# draws *records*, with all their scores. **Predict**: the AUCs are close together. And the rates at 0.1 %?
+
+# %%
+pooled = {
+    "loss (Attack P)": attacks.in_turn(letters, attacks.attack_p),
+    "Attack R": attacks.in_turn(letters, attacks.attack_r),
+    "LiRA offline": attacks.in_turn(letters, attacks.lira, online=False),
+    "RMIA, γ = 2": attacks.in_turn(letters, attacks.rmia, gamma=2.0),
+    "LiRA online": attacks.in_turn(letters, attacks.lira),
+}
+truth = holds.ravel()
+record = np.broadcast_to(np.arange(holds.shape[1]), holds.shape).ravel()
+curves = plots.roc({name: (scores.ravel(), truth) for name, scores in pooled.items()}, floor=1e-4)
+show(curves, name="05_corner")
+evaluated = {
+    n: metrics.evaluate(s.ravel(), truth, record=record, draws=100) for n, s in pooled.items()
+}
+
+# %% [markdown]
+# **What to see.** On the left, five similar curves. On the right they fan out. At 1 % false alarms the loss catches
+# {{evaluated['loss (Attack P)'].tpr_at_1_percent.value:.1%}} of the members, hardly more than a coin would, LiRA
+# {{evaluated['LiRA online'].tpr_at_1_percent.value:.1%}}. In numbers:
+
+# %%
+from IPython.display import Markdown
+
+lines = ["| attack | AUC | TPR at 1 % FPR | TPR at 0.1 % FPR |", "|---|---|---|---|"]
+for name, result in evaluated.items():
+    lines.append(
+        f"| {name} | {result.auc} | {result.tpr_at_1_percent} | {result.tpr_at_0_1_percent} |"
+    )
+n = evaluated["LiRA online"]
+Markdown(
+    "\n".join(lines)
+    + f"\n\n*{n.members:,} member and {n.non_members:,} non-member scores; 95 % intervals by record.*"
+)
+
+# %% [markdown]
+# From the loss to online LiRA the AUC rises from {{evaluated['loss (Attack P)'].auc.value:.2f}} to {{evaluated['LiRA online'].auc.value:.2f}}, and the TPR at
+# 0.1 % from {{evaluated['loss (Attack P)'].tpr_at_0_1_percent.value:.2%}} to {{evaluated['LiRA online'].tpr_at_0_1_percent.value:.1%}}. Knowing what is
+# normal *for this record* is worth most where accusations must hold. (PAST's Fig. 14 shows these attacks on CIFAR-10 without saying how
+# many references it used; our letters do not reproduce its numbers.)
+
+# %% [markdown]
+# ## How many references?
+# Move the **number of references**. LiRA fits two means and two deviations a record, RMIA one mean. *Think*: who suffers first?
+
+# %%
+numbers, players = [4, 8, 16, 32, 62], range(0, 16, 2)
+forms = {
+    "LiRA": (attacks.lira, {}),
+    "LiRA, pooled variance": (attacks.lira, {"variance": "pooled"}),
+    "RMIA": (attacks.rmia, {"gamma": 2.0}),
+    "Attack R": (attacks.attack_r, {}),
+}
+some_truth = holds[players].ravel()
+
+
+def with_references(number: int, attack, settings) -> np.ndarray:
+    """Scores of eight targets, each attacked with so many of its references: (8 × n,)."""
+    games = (attacks.game(letters, target=k) for k in players)
+    return np.concatenate(
+        [g.scores(lambda bank, t: attack(bank.take(slice(number)), t, **settings)) for g in games]
+    )
+
+
+by_number = {n: {name: with_references(n, *form) for name, form in forms.items()} for n in numbers}
+
+
+def references_view(references: int) -> plots.Picture:
+    return plots.roc({name: (scores, some_truth) for name, scores in by_number[references].items()})
+
+
+widgets.explore(
+    references_view, references=widgets.steps(numbers, start=4, label="number of references")
+)
+
+# %% [markdown]
+# *Without a kernel*: the AUC at every position.
+
+# %%
+areas = {name: [metrics.auc(by_number[n][name], some_truth) for n in numbers] for name in forms}
+picture = plots.lines(numbers, areas, xlabel="number of references", ylabel="AUC", log=True)
+show(picture, name="05_references")
+
+# %% [markdown]
+# **What to see.** With 4 references, two IN and two OUT for each record, LiRA has {{areas['LiRA'][0]:.2f}}: a deviation from two values is a guess. Pooling
+# the variance over all records mends it ({{areas['LiRA, pooled variance'][0]:.2f}}), and RMIA has {{areas['RMIA'][0]:.2f}}. With
+# {{numbers[-1]}} they meet at {{areas['LiRA'][-1]:.2f}}, {{areas['LiRA, pooled variance'][-1]:.2f}} and {{areas['RMIA'][-1]:.2f}}. (Eight targets, 9,600 + 9,600
+# scores.) The choice of attack is a choice of budget.
+
+# %% [markdown]
+# ## What γ is for
+# RMIA's score is a share of {{len(letters.population.labels)}} population records, so it has {{len(letters.population.labels) + 1}} possible values. Move **γ** and watch the lower left corner.
+
+# %%
+gammas = [0.5, 1.0, 1.5, 2.0, 4.0]
+by_gamma = {g: attacks.in_turn(letters, attacks.rmia, targets=16, gamma=g).ravel() for g in gammas}
+sixteen = holds[:16].ravel()
+
+
+def gamma_view(gamma: float) -> plots.Picture:
+    rows = {
+        f"RMIA, γ = {gamma:g}": by_gamma[gamma],
+        "LiRA online": pooled["LiRA online"][:16].ravel(),
+    }
+    return plots.roc({name: (scores, sixteen) for name, scores in rows.items()}, floor=1e-3)
+
+
+widgets.explore(gamma_view, gamma=widgets.steps(gammas, start=1.0, label="γ"))
+
+# %% [markdown]
+# *Without a kernel*: the two numbers at every γ.
+
+# %%
+at_gamma = [
+    metrics.evaluate(by_gamma[g], sixteen, record=record[: len(sixteen)], draws=100) for g in gammas
+]
+rates = {
+    "AUC": [e.auc for e in at_gamma],
+    "TPR at 0.1 % FPR × 10": [10 * e.tpr_at_0_1_percent.value for e in at_gamma],
+}
+show(
+    plots.lines(gammas, rates, xlabel="γ", ylabel="AUC, and ten times the TPR at 0.1 % FPR"),
+    name="05_gamma",
+)
+highest = {g: float((scores == 1).mean()) for g, scores in by_gamma.items()}
+
+# %% [markdown]
+# **What to see.** From γ = 1 to γ = 4 the AUC goes from {{at_gamma[1].auc.value:.3f}} to {{at_gamma[-1].auc.value:.3f}}, but the TPR at 0.1 % from
+# {{at_gamma[1].tpr_at_0_1_percent.value:.1%}} to {{at_gamma[-1].tpr_at_0_1_percent.value:.1%}}. At γ = 1, {{highest[1.0]:.1%}} of all scores are tied at exactly 1:
+# these records beat the whole population, and no threshold parts them. A larger γ spreads the top out. A larger population would, too.
+
+# %% [markdown]
+# ## Slips of the reference code, measured
+# The published code of LiRA differs from its paper in two places, and copies carry them on. With one variance for all records it takes the deviation of
+# the *raw IN values* for both worlds. And offline it uses the density of OUT, which is low on *both* sides: a record that fares far worse than expected
+# looks like a member, too. Both are switches (`slips=True`), off by default.
+
+# %%
+slips = {}
+for name, settings in (
+    ("online, pooled variance", {"variance": "pooled"}),
+    ("offline", {"online": False}),
+):
+    for arm in (False, True):
+        scores = attacks.in_turn(letters, attacks.lira, targets=16, slips=arm, **settings).ravel()
+        result = metrics.evaluate(scores, sixteen, record=record[: len(sixteen)], draws=100)
+        slips.setdefault("as coded" if arm else "as printed", {})[name] = result.auc
+show(plots.comparison(slips, label="AUC", chance=0.5), name="05_slips")
+
+# %% [markdown]
+# **What to see.** The variance slip costs little here: {{slips['as printed']['online, pooled variance']}} against {{slips['as coded']['online, pooled variance']}}. The
+# two-sided density costs a lot: {{slips['as printed']['offline']}} against {{slips['as coded']['offline']}}. Whoever compares with offline LiRA should say which one.
+#
+# And several queries? Our models also answered about each record shifted by one pixel. Averaging over these views *lowers* LiRA's AUC:
+
+# %%
+views = attacks.in_turn(bank.load("letters", views=True), attacks.lira, targets=16).ravel()
+with_views = metrics.auc(views, sixteen)
+print(
+    f"three views {with_views:.3f}, the record alone {metrics.auc(pooled['LiRA online'][:16].ravel(), sixteen):.3f}"
+)
+
+# %% [markdown]
+# These models never saw shifted letters, so a shifted member is nearly a non-member. More queries help where training used such views.
+
+# %% [markdown]
+# ## Who is at risk?
+# Do the attacks find the same people? Each at its own threshold, fitted on references that play the target (`attacks.fitted`):
+
+# %%
+players = {"LiRA": attacks.lira, "RMIA": attacks.rmia, "Attack R": attacks.attack_r}
+found = {
+    name: game.scores(lambda bank, t, a=a: attacks.fitted(a, bank, t))
+    for name, a in players.items()
+}
+found["loss"] = game.scores(
+    lambda bank, t: attacks.threshold_attack([bank.signals(k) for k in range(4)], t)
+)
+shared = attacks.agreement(found, is_member)
+names = list(found)
+table = np.array(
+    [
+        [1.0 if a == b else shared.both.get((a, b), shared.both.get((b, a))) for b in names]
+        for a in names
+    ]
+)
+show(
+    plots.heatmap(
+        names, table, label="share found by both attacks among the members found by either"
+    ),
+    name="05_agreement",
+)
+
+# %% [markdown]
+# **What to see.** LiRA and RMIA share {{shared.both['LiRA', 'RMIA']:.0%}} of their members, Attack R and the loss {{shared.both['Attack R', 'loss']:.0%}}. Of
+# {{len(shared.by_how_many):,}} members {{int((shared.by_how_many == 4).sum()):,}} are found by all four and {{int((shared.by_how_many == 0).sum())}} by none: at this loose threshold most attacks find most
+# members. So let us be strict, and ask over all 64 targets: how often is a record **caught** when it is in, and **accused** when it is not, at 1 % false alarms?
+
+# %%
+risk = attacks.risk(pooled["LiRA online"], holds)
+worst, safest = risk.most_exposed(10), np.argsort(risk.caught + risk.auc)[:10]
+names = "ABCDEFGHIJ"
+captions = [f"{names[letters.labels[i]]} {risk.caught[i]:.0%}" for i in (*worst, *safest)]
+show(plots.images(letters.x[[*worst, *safest]], captions), name="05_exposed")
+
+# %% [markdown]
+# **What to see.** Above, the ten most exposed records: caught in {{risk.caught[worst].mean():.0%}} of the models that hold them, accused in
+# {{risk.accused[worst].mean():.1%}} of the others. They are the odd ones, which a model gets right only by heart. Below, ten that are never caught. The average
+# record is caught {{risk.caught.mean():.0%}} of the time. **An average hides who pays**: {{float((risk.caught > 0.5).mean()):.1%}} of the records are caught more often than not.
+
+# %% [markdown]
+# ## Exercise 5.1: break the evaluation · difficulty 2/5 · about 10 minutes
+# Write the cheat of tuning the threshold on the target: the largest TPR − FPR over all thresholds. The check plays it on pure noise.
+
+# %%
+from mialib import checks
+
+
+def claimed_advantage(scores: np.ndarray, is_member: np.ndarray) -> float:
+    """The advantage at the threshold that is best on these very records."""
+    raise NotImplementedError
+
+
+checks.check_claimed_advantage(claimed_advantage)
+
+# %% [markdown]
+# <details><summary>Hint</summary>Try every score as the threshold, and one above all.</details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# def claimed_advantage(scores: np.ndarray, is_member: np.ndarray) -> float:
+#     cuts = np.append(scores, np.inf)
+#     return max((scores[is_member] >= t).mean() - (scores[~is_member] >= t).mean() for t in cuts)
+# ```
+#
+# On scores that know nothing, with 50 + 50 records, the cheat claims about 0.16 on average, and never less than 0.
+# </details>
+
+# %% [markdown]
+# ## Exercise 5.2: break it again · difficulty 3/5 · about 15 minutes
+# Suppose that members came from one source and non-members from another. Write a **blind** attack: it sees records, never a model. If it wins, the
+# evaluation measures the sources, not the leak.
+
+
+# %%
+def blind_scores(known: np.ndarray, is_member: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Records (n, d) with their membership, and records (m, d) to score: (m,); higher = member."""
+    raise NotImplementedError
+
+
+checks.check_blind_scores(blind_scores)
+
+# %% [markdown]
+# <details><summary>Hint</summary>The difference of the two groups' means is a direction; project on it.</details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# def blind_scores(known: np.ndarray, is_member: np.ndarray, asked: np.ndarray) -> np.ndarray:
+#     direction = known[is_member].mean(axis=0) - known[~is_member].mean(axis=0)
+#     return asked @ direction
+# ```
+#
+# Run a blind attack before you trust any evaluation, above all one with members from before a date and non-members from after it.
+# </details>
+
+# %% [markdown]
+# ## Recap
+# - A reference attack asks what is normal for *this* record. Online LiRA: AUC {{evaluated['LiRA online'].auc}}, TPR {{evaluated['LiRA online'].tpr_at_0_1_percent}} at
+#   0.1 % FPR; the loss {{evaluated['loss (Attack P)'].tpr_at_0_1_percent}} ({{n.non_members:,}} non-member scores).
+# - With few references pool the variance or use RMIA; γ matters in the corner, not for the AUC.
+# - Risk is uneven: records that are odd for their label are caught nearly always.
+#
+# ## What this does not show
+# - The attacker here knows the recipe and has data from the same source; references of another kind may serve it worse.
+# - One small dataset, and models trained without augmentation. Intervals cover the draw of records, not of datasets.
+#
+# ## References
+# - N. Carlini and others, 2022, *Membership inference attacks from first principles*, Sections 4 and 5: LiRA.
+# - S. Zarifzadeh and others, 2024, *Low-cost high-power membership inference attacks*, Section 3: RMIA, γ and a.
+# - J. Ye and others, 2022, *Enhanced membership inference attacks*: Attacks P and R.
+# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Fig. 14.
