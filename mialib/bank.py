@@ -111,9 +111,9 @@ def _check(bank: Bank) -> None:
             "A bank needs logits (models, n, classes), labels (n,) and is_member (models, n), found shapes "
             f"{bank.logits.shape}, {bank.labels.shape} and {bank.is_member.shape}."
         )
-    if bank.views is not None:
-        if bank.views.ndim != 3 or bank.views.shape[::2] != (models, n) or not np.isfinite(bank.views).all():
-            raise ValueError(f"views must be finite numbers ({models}, queries, {n}), found {bank.views.shape}.")
+    views = bank.views
+    if views is not None and (views.ndim != 3 or views.shape[::2] != (models, n) or not np.isfinite(views).all()):
+        raise ValueError(f"views must be finite numbers ({models}, queries, {n}), found {views.shape}.")
     if bank.x is not None and len(bank.x) != n:
         raise ValueError(f"x must have one entry for each of the {n} records, found {len(bank.x)}.")
     if bank.population and bank.population.logits.shape[::2] != (models, *classes):

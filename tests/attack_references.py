@@ -48,7 +48,9 @@ def attack_r(loss, references, is_in):
     scores = np.zeros(len(loss))
     for j in range(len(loss)):
         places = np.sort([0.0, *references[~is_in[:, j], j], 1000.0])
-        scores[j] = -np.interp(loss[j], places, np.linspace(0, 1, len(places)))
+        steps = np.linspace(0, 1, len(places))
+        tied = places == loss[j]
+        scores[j] = -(steps[tied].mean() if tied.any() else np.interp(loss[j], places, steps))
     return scores
 
 

@@ -95,7 +95,7 @@ def test_rmia_takes_nobody_for_a_member_whom_no_model_knows(settings):
 
 def test_attack_r_takes_infinite_losses_for_the_largest():
     losses, nobody = [[0.5, 0.5, np.inf], [1.0, 1.0, np.inf]], np.zeros((2, 3), bool)
-    assert_allclose(attack_r_scores([np.inf, 0.0, np.inf], losses, nobody), [-1.0, 0.0, -1.0])
+    assert_allclose(attack_r_scores([np.inf, 0.0, np.inf], losses, nobody), [-1.0, 0.0, -2 / 3])
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
