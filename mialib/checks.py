@@ -10,11 +10,15 @@ A check never stops a notebook, so *Run all* works before the exercises are done
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 
 import numpy as np
+
+from mialib import metrics
+from mialib.attacks.threshold import modified_entropy_score
+from mialib.signals import Signals
 
 
 @dataclass(frozen=True)
@@ -47,18 +51,36 @@ def _check(ask: Callable[[Callable], str | None]) -> Callable[[Callable], Verdic
     return check
 
 
-@_check
-def check_gap_attack(answer: Callable) -> str | None:
-    """Exercise 0.1: guess *member* where the prediction is right."""
-    predicted, label = np.array([3, 1, 2, 2]), np.array([3, 2, 2, 0])
-    found = np.asarray(answer(predicted, label))
-    if found.shape != (4,) or found.dtype != bool:
-        return f"Return one True or False for each record; found {found.dtype} of shape {found.shape}."
-    if (found == [False, True, False, True]).all():
-        return "The sign is turned round: members are the records that the model gets right."
-    if (found != [True, False, True, False]).any():
-        return f"For predictions {predicted} and labels {label} expected [True False True False]; found {found}."
-    return None
+def _same_as(reference: Callable, *cases: tuple, hint: str = "") -> Callable[[Callable], Verdict]:
+    """A check that compares the answer with a reference on some arguments; the hint names the usual mistake."""
+
+    def ask(answer: Callable) -> str | None:
+        for case in cases:
+            copies = [part.copy() if isinstance(part, np.ndarray) else part for part in case]
+            expected, found = np.asarray(reference(*case)), np.asarray(answer(*copies))
+            values = (*case, expected, found)
+            *given, wanted, got = (np.array2string(np.asarray(v), precision=4, threshold=8) for v in values)
+            shown = ", ".join(given)
+            if found.shape != expected.shape:
+                return f"For ({shown}) expected an answer of shape {expected.shape}, found {found.shape}."
+            if not np.allclose(found, expected, rtol=1e-6, atol=1e-7):
+                return f"For ({shown}) expected {wanted}, found {got}. {hint}".strip()
+        return None
+
+    return _check(ask)
+
+
+_rng = np.random.default_rng(0)
+_members = np.arange(100) < 50
+
+# 0.1: guess *member* where the prediction is right. 1.2: the FPR at which accusations are right often enough.
+check_gap_attack = _same_as(
+    np.equal, (np.array([3, 1, 2, 2]), np.array([3, 2, 2, 0])), hint="Members are what the model gets right."
+)
+check_largest_fpr = _same_as(
+    lambda tpr, prior, ppv: tpr * prior * (1 - ppv) / (ppv * (1 - prior)),
+    (0.5, 0.01, 0.9), (0.8, 0.5, 0.5), (0.04, 0.1, 0.99), hint="Solve PPV = TPR·π / (TPR·π + FPR·(1 − π)) for FPR.",
+)  # fmt: skip
 
 
 @_check
@@ -77,64 +99,23 @@ def check_threshold_for_fpr(answer: Callable) -> str | None:
     return None
 
 
-@_check
-def check_largest_fpr(answer: Callable) -> str | None:
-    """Exercise 1.2: the largest false-positive rate at which accusations are still right often enough."""
-    for tpr, prior, ppv in ((0.5, 0.01, 0.9), (0.8, 0.5, 0.5), (0.04, 0.1, 0.99)):
-        found = float(answer(tpr, prior, ppv))
-        if not np.isfinite(found) or found <= 0:
-            return f"For TPR {tpr}, prior {prior} and PPV {ppv} the answer is a positive number; found {found}."
-        reached = tpr * prior / (tpr * prior + found * (1 - prior))
-        if not np.isclose(reached, ppv, rtol=1e-6):
-            return f"For TPR {tpr} and prior {prior}, an FPR of {found:.4g} gives PPV {reached:.3f}, not {ppv}."
-    return None
+# 2.1 and 2.2: modified entropy; the AUC without thresholds.
+_outputs = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.98, 0.01, 0.01]])
+check_modified_entropy = _same_as(
+    lambda p, y: -modified_entropy_score(Signals(np.log(p), y)),
+    (_outputs[:1], np.array([0])), (_outputs, np.array([0, 1, 2])), hint="Is the label's term (1 − p) log p?",
+)  # fmt: skip
+check_auc_from_ranks = _same_as(
+    metrics.auc,
+    (np.array([0.9, 0.4, 0.6, 0.1]), np.array([True, True, False, False])),
+    (_rng.normal(size=100).round(1), _members), hint="Do ties count half?",
+)  # fmt: skip
 
-
-def _compare(answer: Callable, reference: Callable, cases: Iterable[tuple], *, hint: str = "") -> str | None:
-    """The first case in which the answer is not the reference's, in words."""
-    for case in cases:
-        expected, found = np.asarray(reference(*case)), np.asarray(answer(*(np.copy(part) for part in case)))
-        if found.shape != expected.shape:
-            return f"Expected an answer of shape {expected.shape}, found {found.shape}."
-        if not np.allclose(found, expected, rtol=1e-6, atol=1e-9):
-            shown = ", ".join(np.array2string(np.asarray(part), precision=3, threshold=8) for part in case)
-            return f"For ({shown}) expected {expected.round(4)}, found {found.round(4)}. {hint}".strip()
-    return None
-
-
-@_check
-def check_modified_entropy(answer: Callable) -> str | None:
-    """Exercise 2.1."""
-    from mialib.attacks.threshold import modified_entropy_score
-    from mialib.signals import Signals
-
-    def reference(p: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return -modified_entropy_score(Signals(np.log(p), y))
-
-    p = np.array([[0.7, 0.2, 0.1], [0.7, 0.2, 0.1], [0.98, 0.01, 0.01]])
-    return _compare(answer, reference, [(p[:1], np.array([0])), (p, np.array([0, 1, 2]))])
-
-
-@_check
-def check_auc_from_ranks(answer: Callable) -> str | None:
-    """Exercise 2.2."""
-    from mialib import metrics
-
-    rng = np.random.default_rng(0)
-    plain = np.array([0.9, 0.4, 0.6, 0.1]), np.array([True, True, False, False])
-    tied = rng.normal(size=60).round(1), rng.random(60) < 0.3
-    return _compare(answer, metrics.auc, [plain, tied], hint="Do ties count half?")
-
-
-@_check
-def check_two_features(answer: Callable) -> str | None:
-    """Exercise 3.1."""
-
-    def reference(p: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.array([[row[label], max(np.delete(row, label))] for row, label in zip(p, y, strict=True)])
-
-    p = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.5, 0.0, 0.5]])
-    return _compare(answer, reference, [(p, np.array([0, 0, 2])), (p[:, :2], np.array([1, 1, 0]))])
+# 3.1: the true class and its strongest rival.
+check_two_features = _same_as(
+    lambda p, y: [[row[label], max(np.delete(row, label))] for row, label in zip(p, y, strict=True)],
+    (_outputs, np.array([0, 0, 2])), (_outputs[:, :2], np.array([1, 1, 0])),
+)  # fmt: skip
 
 
 @_check
@@ -143,63 +124,45 @@ def check_noise_response(answer: Callable) -> str | None:
     rng, w = np.random.default_rng(0), np.array([3.0, -4.0])
     for epsilon in (1e-3, 0.5):
         found = np.asarray(answer(lambda x: x @ w, rng.normal(size=(200, 2)), epsilon, 400, np.random.default_rng(1)))
-        if found.shape != (200,):
-            return f"Expected one number for each of 200 records, found shape {found.shape}."
-        if abs(found.mean() / (5 * np.sqrt(2 / np.pi)) - 1) > 0.02:
-            return f"For R(x) = 3x₁ − 4x₂ and ε = {epsilon} expected about 3.99 on average, found {found.mean():.3f}."
+        if found.shape != (200,) or abs(found.mean() / (5 * np.sqrt(2 / np.pi)) - 1) > 0.02:
+            told = f"{found.mean():.3f} and shape {found.shape}"
+            return f"For R(x) = 3x₁ − 4x₂, ε = {epsilon} and 200 records expected about 3.99 on average, found {told}."
     return None
 
 
 @_check
 def check_shell(answer: Callable) -> str | None:
-    """Exercise 4.1."""
+    """Exercise 4.1: no shift, and all shifts at distance d."""
     for d in (1, 2, 3):
         found = [tuple(shift) for shift in answer(d)]
-        if len(found) != 4 * d + 1 or len(set(found)) != len(found):
-            return (
-                f"For d = {d} expected {4 * d + 1} different shifts, found {len(found)} ({len(set(found))} different)."
-            )
-        if set(found) != {(0, 0)} | {(i, j) for i in range(-d, d + 1) for j in (d - abs(i), abs(i) - d)}:
-            return f"For d = {d} expected (0, 0) and all shifts with |i| + |j| = {d}, found {found}."
+        expected = {(0, 0)} | {(i, j) for i in range(-d, d + 1) for j in (d - abs(i), abs(i) - d)}
+        if len(found) != len(expected) or set(found) != expected:
+            return f"For d = {d} expected {4 * d + 1} shifts, (0, 0) and all with |i| + |j| = {d}; found {found}."
     return None
 
 
-@_check
-def check_input_gradient(answer: Callable) -> str | None:
-    """Exercise 4.2: against finite differences."""
-
-    def loss(weights: np.ndarray, x: np.ndarray, label: int) -> float:
-        logits = weights @ x
-        return np.log(np.exp(logits).sum()) - logits[label]
-
-    def reference(weights: np.ndarray, x: np.ndarray, label: int) -> np.ndarray:
-        step = 1e-6 * np.eye(len(x))
-        return np.array([(loss(weights, x + h, label) - loss(weights, x - h, label)) / 2e-6 for h in step]).round(7)
-
-    rng = np.random.default_rng(0)
-    cases = [(rng.normal(size=(3, 4)), rng.normal(size=4), label) for label in range(3)]
-    return _compare(lambda *case: np.round(answer(*case), 7), reference, cases)
+def _numeric_gradient(weights: np.ndarray, x: np.ndarray, label: int) -> np.ndarray:
+    """The gradient of softmax regression's loss by finite differences."""
+    logits = (x + np.stack([1e-6 * np.eye(len(x)), -1e-6 * np.eye(len(x))])) @ weights.T  # (2, d, classes)
+    up, down = np.log(np.exp(logits).sum(axis=-1)) - logits[..., label]
+    return ((up - down) / 2e-6).round(7)
 
 
-@_check
-def check_claimed_advantage(answer: Callable) -> str | None:
-    """Exercise 5.1, also on scores that know nothing."""
-    from mialib import metrics
-
-    rng = np.random.default_rng(0)
-    plain = np.array([4.0, 3.0, 2.0, 1.0]), np.array([True, False, True, False])
-    worse = np.array([1.0, 2.0, 3.0]), np.array([True, False, False])
-    noise = [(rng.normal(size=100), np.arange(100) < 50) for _ in range(3)]
-    return _compare(
-        answer, metrics.best_advantage, [plain, worse, *noise], hint="The best threshold may let nobody in."
-    )
+# 4.2: the input gradient. 5.1: the advantage that a threshold tuned on the target claims, also on pure noise.
+check_input_gradient = _same_as(
+    _numeric_gradient, *((_rng.normal(size=(3, 4)), _rng.normal(size=4), label) for label in range(3))
+)
+check_claimed_advantage = _same_as(
+    metrics.best_advantage,
+    (np.array([4.0, 3.0, 2.0, 1.0]), np.array([True, False, True, False])),
+    (np.array([1.0, 2.0, 3.0]), np.array([True, False, False])),
+    *((_rng.normal(size=100), _members) for _ in range(3)), hint="The best threshold may let nobody in.",
+)  # fmt: skip
 
 
 @_check
 def check_blind_scores(answer: Callable) -> str | None:
     """Exercise 5.2: wins where the sources differ, and only there."""
-    from mialib import metrics
-
     rng, is_member = np.random.default_rng(0), np.arange(400) < 200
     for shift, low, high in ((0.5, 0.8, 1.0), (-0.5, 0.8, 1.0), (0.0, 0.35, 0.65)):
         known, asked = (rng.normal(size=(400, 10)) + shift * is_member[:, None] for _ in range(2))

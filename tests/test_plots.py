@@ -4,18 +4,22 @@ import numpy as np
 import pytest
 
 from mialib import metrics, plots, widgets
+from mialib.estimates import Estimate
 
 rng = np.random.default_rng(0)
 MEMBER, NON_MEMBER = rng.lognormal(-3, 1, 300), rng.lognormal(-1, 1.5, 200)
 SCORES, IS_MEMBER = -np.r_[MEMBER, NON_MEMBER], np.arange(500) < 300
 
+HALF = Estimate(0.5, 0.4, 0.6)
 PICTURES = {
     "images": lambda: plots.images(rng.integers(0, 255, (7, 3, 8, 8)), list("ABCDEFG"), columns=4),
     "histograms": lambda: plots.histograms(MEMBER, NON_MEMBER),
-    "by_epoch": lambda: plots.by_epoch([1, 2, 3], [0.1, 0.5, 1.0], [0.0, 0.2, 0.4], np.array([[-0.1] * 3, [0.5] * 3])),
+    "lines": lambda: plots.lines([1, 2, 3], {"a": [0.1, 0.5, 1.0], "b": [HALF] * 3}, xlabel="epoch", ylabel="gap"),
+    "comparison": lambda: plots.comparison({"one": {"loss": HALF}, "two": {"loss": HALF, "R": HALF}}, label="AUC"),
+    "heatmap": lambda: plots.heatmap(["loss", "LiRA"], [[1.0, 0.2], [0.2, 1.0]], label="share found by both"),
+    "worlds": lambda: plots.worlds(MEMBER[:20], NON_MEMBER[:20], 0.5, label="confidence"),
     "roc": lambda: plots.roc({"loss": (SCORES, IS_MEMBER)}),
     "threshold_view": lambda: plots.threshold_view(MEMBER, NON_MEMBER, threshold=0.2),
-    "accusations": lambda: plots.accusations(0.6, 0.05, prior=0.01),
 }
 
 
@@ -50,11 +54,13 @@ def test_whole_numbers_are_losses_too():
     assert numbers == {"tpr": 0.5, "fpr": 0.5, "advantage": 0.0}
 
 
-def test_accusations_count_rightly():
-    numbers = plots.accusations(0.6, 0.05, prior=0.01).numbers
-    assert numbers["accused_members"] == pytest.approx(60)
-    assert numbers["accused_non_members"] == pytest.approx(495)
-    assert numbers["ppv"] == pytest.approx(60 / 555)
+def test_charts_say_the_numbers_that_they_show():
+    assert PICTURES["comparison"]().numbers == {"one loss": 0.5, "two loss": 0.5, "two R": 0.5}
+    a, b = {"a at 1": 0.1, "a at 2": 0.5, "a at 3": 1.0}, {"b at 1": 0.5, "b at 2": 0.5, "b at 3": 0.5}
+    assert PICTURES["lines"]().numbers == a | b
+    assert PICTURES["heatmap"]().numbers == {"loss and LiRA": 0.2}
+    assert PICTURES["worlds"]().numbers["in"] == pytest.approx(MEMBER[:20].mean())
+    assert "0.500 [0.400, 0.600]" in PICTURES["comparison"]().alt
 
 
 def test_small_multiples_show_what_the_slider_shows():
@@ -78,7 +84,7 @@ def test_the_roc_names_the_right_area():
 
 def test_show_keeps_png_and_svg_when_asked(tmp_path, monkeypatch):
     monkeypatch.setenv("MIALIB_FIGURES", str(tmp_path / "figures"))
-    picture = PICTURES["accusations"]()
+    picture = PICTURES["lines"]()
     plots.show(picture, name="one")
     assert (tmp_path / "figures" / "one.png").read_bytes() == picture.png
     assert b"<svg" in (tmp_path / "figures" / "one.svg").read_bytes()
@@ -88,7 +94,7 @@ def test_a_slider_moves_its_picture_and_a_failure_is_seen():
     def view(prior):
         if prior > 0.4:
             raise RuntimeError("too far")
-        return plots.accusations(0.6, 0.05, prior=prior)
+        return plots.lines([0, 1], {"PPV": [0, 1]}, xlabel="prior", ylabel="PPV", mark=prior)
 
     explorer = widgets.explore(view, prior=widgets.slider(0.1, 0.5, start=0.1, step=0.1, label="prior"))
     explorer.controls["prior"].value = 0.3

@@ -10,27 +10,6 @@ from mialib.attacks.agreement import agreement, risk
 from mialib.attacks.augmentation import augmentation_attack
 from mialib.attacks.cards import cards
 from mialib.attacks.game import fitted, game, in_turn
-from mialib.attacks.gradient import gradient_attack
 from mialib.attacks.neural import discriminator_attack, neural_attack
 from mialib.attacks.reference import attack_p, attack_r, lira, rmia
-from mialib.attacks.threshold import METRICS, loss_score, threshold_attack
-
-__all__ = [
-    "METRICS",
-    "agreement",
-    "attack_p",
-    "attack_r",
-    "augmentation_attack",
-    "cards",
-    "discriminator_attack",
-    "fitted",
-    "game",
-    "gradient_attack",
-    "in_turn",
-    "lira",
-    "loss_score",
-    "neural_attack",
-    "risk",
-    "rmia",
-    "threshold_attack",
-]
+from mialib.attacks.threshold import METRICS, gradient_attack, loss_score, threshold_attack

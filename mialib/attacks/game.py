@@ -1,7 +1,7 @@
 """The game, played fairly: an attack is handed all that it may see, and nothing that gives membership away.
 
 >>> signals = Signals([[3.0, 0.0], [0.2, 0.0]] * 20, [0, 0] * 20, [True, False] * 20)
->>> print(game(signals, shadow=signals).play(threshold_attack).auc)
+>>> print(game(signals, shadow=signals).play(lambda shadow, target: -target.loss()).auc)
 1.000 [1.000, 1.000]
 
 Membership can slip out in three ways beside the column itself. Rows in the order members, non-members; so the game
@@ -20,13 +20,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mialib import metrics
-from mialib.attacks.threshold import best_threshold, threshold_attack
+from mialib.attacks.threshold import best_threshold
 from mialib.bank import Bank
 from mialib.errors import between
 from mialib.estimates import Evaluation
 from mialib.signals import Signals
-
-__all__ = ["Game", "fitted", "game", "in_turn", "threshold_attack"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,10 +78,12 @@ def rmia(references: Bank, target: Signals, *, online: bool = False, gamma: floa
     Offline, Pr(x) comes from OUT models alone and `a` makes up for the missing IN models; online, from all. No model
     holds the population, so its records are always treated offline.
     """
+    from scipy.special import expit
+
     _same_records(references, target)
     _same_records(references.population, target.population, of="population")
-    p, p_references = _probability(target.confidence()), _probability(references.confidence)
-    z, z_references = _probability(target.population.confidence()), _probability(references.population.confidence)
+    p, p_references = expit(target.confidence()), expit(references.confidence)  # p_y is φ's logistic function
+    z, z_references = expit(target.population.confidence()), expit(references.population.confidence)
     if online:
         mixed = p_references.mean(axis=0)
     else:
@@ -115,8 +117,9 @@ def likelihood_ratio(target: ArrayLike, out: ArrayLike, *, a: float = 0.3) -> np
 def attack_r(references: Bank, target: Signals) -> np.ndarray:
     """Minus the place of the target's loss among the OUT models' losses on the same record, averaged over queries."""
     _same_records(references, target)
-    queries = zip(target.confidence(), np.moveaxis(references.confidence, 1, 0), strict=True)
-    return np.mean([attack_r_scores(_loss(one), _loss(all_), references.is_member) for one, all_ in queries], axis=0)
+    ours, theirs = (np.logaddexp(0, -phi) for phi in (target.confidence(), references.confidence))  # φ → loss
+    scores = [attack_r_scores(ours[q], theirs[:, q], references.is_member) for q in range(len(ours))]
+    return np.mean(scores, axis=0)
 
 
 def attack_r_scores(loss: ArrayLike, reference_losses: ArrayLike, is_in: ArrayLike) -> np.ndarray:
@@ -182,11 +185,8 @@ def _count(mask: np.ndarray, side: str) -> np.ndarray:
 
 def _checked(target: ArrayLike, references: ArrayLike, is_in: ArrayLike, *, finite: bool = True) -> tuple:
     """As (queries, n), (models, queries, n) and (models, n) bool, or what is wrong."""
-    target, references = (
-        as_array(v, what=w).astype(float) for v, w in ((target, "target"), (references, "references"))
-    )
-    is_in = as_array(is_in, kind="b", what="is_in")
-    target = np.atleast_2d(target)
+    target = np.atleast_2d(as_array(target, what="target").astype(float))
+    references, is_in = as_array(references, what="references").astype(float), as_array(is_in, kind="b", what="is_in")
     references = references[:, None] if references.ndim == 2 else references
     if references.shape[1:] != target.shape or is_in.shape != (len(references), target.shape[-1]):
         raise ValueError(
@@ -213,14 +213,3 @@ def _mixed(mean_out: np.ndarray, a: float) -> np.ndarray:
     """Pr(x) over all models, guessed from the OUT models alone."""
     between(0, 1, a=a)
     return 0.5 * ((1 + a) * mean_out + (1 - a))
-
-
-def _probability(phi: np.ndarray) -> np.ndarray:
-    from scipy.special import expit
-
-    return expit(phi)
-
-
-def _loss(phi: np.ndarray) -> np.ndarray:
-    """−log p_y = log(1 + e^−φ), without overflow."""
-    return np.logaddexp(0, -phi)

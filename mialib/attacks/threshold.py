@@ -100,6 +100,17 @@ def threshold_attack(
     return score(target) - threshold[target.labels]
 
 
+def gradient_attack(
+    shadow: Signals | Sequence[Signals], target: Signals, *, norm: str = "l2", per_class: bool = False
+) -> np.ndarray:
+    """Grad-x, a white-box attack: a threshold on minus the ℓ1 or ℓ2 norm of the input gradient: (n,).
+
+    What a model has fitted well it no longer wants to change. `observe.watch(run, gradient=True)` collects the
+    norms. Introduced in notebook 04.
+    """
+    return threshold_attack(shadow, target, score=lambda s: -s.column(f"gradient_{norm}"), per_class=per_class)
+
+
 def fitted_on(shadow: Signals | Sequence[Signals], target: Signals) -> Signals:
     """The shadow, or all shadows in one table, once it is sure that an attack can be fitted on it."""
     shadow = pool(shadow)

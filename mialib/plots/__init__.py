@@ -8,23 +8,5 @@ Colours are Okabe and Ito's, with fixed roles; each role also has a line style o
 """
 
 from mialib.plots.charts import comparison, heatmap, lines, worlds
-from mialib.plots.game import accusations, by_epoch, histograms, images, roc, threshold_view
+from mialib.plots.game import histograms, images, roc, threshold_view
 from mialib.plots.picture import COLOR, LINE, Picture, show, small_multiples
-
-__all__ = [
-    "COLOR",
-    "LINE",
-    "Picture",
-    "accusations",
-    "by_epoch",
-    "comparison",
-    "heatmap",
-    "histograms",
-    "images",
-    "lines",
-    "roc",
-    "show",
-    "small_multiples",
-    "threshold_view",
-    "worlds",
-]

@@ -60,7 +60,7 @@ def lines(
 
     With `roles`, the curves are named by the roles that have colours of their own: member, non_member, …
     """
-    x = np.asarray(x, float)
+    x, few = np.asarray(x, float), len(x) <= 12
     table = {name: np.array([_as_triple(value) for value in curve]).T for name, curve in curves.items()}
 
     def draw(figure: FigureBase) -> None:
@@ -69,14 +69,15 @@ def lines(
             color, line = (COLOR[name], LINE[name]) if roles else ATTACKS[place]
             axes.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0)
             label = name.replace("_", "-") + "s" * roles
-            axes.plot(x, value, color=color, linestyle=line, marker=MARKERS[place], markersize=4, label=label)
+            marker = MARKERS[place] if few else None
+            axes.plot(x, value, color=color, linestyle=line, marker=marker, markersize=4, label=label)
         if mark is not None:
             axes.axvline(mark, color=COLOR["mark"], linewidth=1)
         axes.set(xlabel=xlabel, ylabel=ylabel, xscale="log" if log else "linear")
-        if log:
-            axes.minorticks_off()
+        axes.minorticks_off()
+        if log and few:
             axes.set_xticks(x, [f"{tick:g}" for tick in x])
-        elif (x == x.round()).all():
+        elif not log and (x == x.round()).all():
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         figure.legend(loc="outside upper center", ncols=min(len(table), 4))
 

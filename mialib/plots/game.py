@@ -3,7 +3,6 @@
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from mialib import metrics
@@ -40,32 +39,6 @@ def histograms(member: ArrayLike, non_member: ArrayLike, *, label: str = "loss")
         f"non-members (orange, hatched) with median {other:.3g}.",
         caption=f"{label.capitalize()} of {len(member):,} members and {len(non_member):,} non-members.",
         numbers={"member_median": median, "non_member_median": other},
-    )
-
-
-def by_epoch(epoch: ArrayLike, gap: ArrayLike, advantage: ArrayLike, interval: np.ndarray) -> Picture:
-    """PAST's Fig. 1a: loss gap and attack advantage through training; `interval` is (2, epochs)."""
-    epoch, gap, advantage = map(np.asarray, (epoch, gap, advantage))
-
-    def draw(figure: FigureBase) -> None:
-        left, right = figure.subplots(1, 2)
-        left.plot(epoch, gap, color=COLOR["target"], marker="o")
-        left.set(xlabel="epoch", ylabel="nats", title="loss gap")
-        right.fill_between(epoch, *interval, color=COLOR["target"], alpha=0.2, linewidth=0)
-        right.plot(epoch, advantage, color=COLOR["target"], marker="s", linestyle="--")
-        right.axhline(0, color=COLOR["chance"], linestyle=LINE["chance"])
-        right.set(xlabel="epoch", ylabel="TPR − FPR", title="advantage of the loss attack, 95 % interval")
-        for axes in (left, right):
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-
-    correlation = float(np.corrcoef(gap, advantage)[0, 1])
-    return Picture(
-        draw,
-        alt=f"Two line charts by epoch. The loss gap goes from {gap[0]:.2f} to {gap[-1]:.2f} and the advantage "
-        f"from {advantage[0]:.2f} to {advantage[-1]:.2f}; their correlation is {correlation:.2f}.",
-        caption="Loss gap and advantage of the loss attack through training (as PAST, Fig. 1a).",
-        size=(7.6, 3.0),
-        numbers={"correlation": correlation},
     )
 
 
@@ -121,36 +94,6 @@ def threshold_view(member: ArrayLike, non_member: ArrayLike, *, threshold: float
         caption="Members (blue) and non-members (orange, hatched); what lies left of the line is called a member.",
         size=(11.0, 2.7),
         numbers={"tpr": tpr, "fpr": fpr, "advantage": tpr - fpr},
-    )
-
-
-def accusations(tpr: float, fpr: float, *, prior: float, candidates: int = 10_000) -> Picture:
-    """What an attack's accusations are worth when a share `prior` of the candidates are members."""
-    value = float(metrics.ppv(tpr, fpr, prior))
-    right, wrong = tpr * prior * candidates, fpr * (1 - prior) * candidates
-
-    def draw(figure: FigureBase) -> None:
-        left, bars = figure.subplots(1, 2, width_ratios=[1.2, 1])
-        grid = np.geomspace(1e-4, 0.5, 200)
-        left.plot(grid, metrics.ppv(tpr, fpr, grid), color=COLOR["target"])
-        left.plot(prior, value, "o", color=COLOR["mark"], markersize=7)
-        left.set(xscale="log", ylim=(0, 1), xlabel="share of members among the candidates", ylabel="PPV")
-        left.set_title(f"{value:.1%} of the accused are members")
-        roles = ("member", "non_member")
-        names = [f"accused\n{role.replace('_', '-')}s" for role in roles]
-        bars.barh(names, [right, wrong], color=[COLOR[role] for role in roles], edgecolor="white")
-        bars.patches[1].set_hatch("////")
-        bars.bar_label(bars.containers[0], fmt="{:,.0f}", padding=3)
-        bars.set(xlim=(0, 1.25 * max(right, wrong)), xlabel=f"of {candidates:,} candidates")
-        bars.invert_yaxis()
-
-    return Picture(
-        draw,
-        alt=f"Left, a rising curve of PPV against the share of members, marked at {prior:.3g} where it is {value:.3f}. "
-        f"Right, bars: of {candidates:,} candidates, {right:,.0f} members and {wrong:,.0f} non-members are accused.",
-        caption=f"An attack with TPR {tpr:.2f} and FPR {fpr:.2f} among {candidates:,} candidates.",
-        size=(8.4, 2.7),
-        numbers={"ppv": value, "accused_members": right, "accused_non_members": wrong},
     )
 
 

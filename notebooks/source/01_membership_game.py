@@ -136,14 +136,21 @@ for ours, theirs in zip(target.losses_by_epoch, shadow.losses_by_epoch, strict=T
 
 curve = [estimate.value for estimate in by_epoch]
 middle = target.traced[len(by_epoch) // 2]
-interval = np.array([[e.low for e in by_epoch], [e.high for e in by_epoch]])
-figure = plots.by_epoch(epochs, gap, curve, interval)
+correlation = np.corrcoef(gap, curve)[0, 1]
+show(
+    plots.lines(epochs, {"loss gap": gap}, xlabel="epoch", ylabel="loss gap in nats"), name="01_gap"
+)
+
+# %% [markdown]
+# **What to see.** From epoch {{epochs[0]}} to epoch {{epochs[-1]}} the gap goes from {{gap[0]:.2f}} to {{gap[-1]:.2f}} nats. Does the advantage follow?
+
+# %%
+figure = plots.lines(epochs, {"loss attack": by_epoch}, xlabel="epoch", ylabel="advantage")
 show(figure, name="01_by_epoch")
 
 # %% [markdown]
-# **What to see.** From epoch {{epochs[0]}} to epoch {{epochs[-1]}} the gap goes from {{gap[0]:.2f}} to {{gap[-1]:.2f}} nats and
-# the advantage from {{curve[0]:.2f}} to {{curve[-1]:.2f}}, with a correlation of {{figure.numbers['correlation']:.2f}} over
-# {{len(epochs)}} epochs: in this run the two move together, as the paper says (its Fig. 1a, ResNet-18 on CIFAR-10, prints no
+# **What to see.** It does: from {{curve[0]:.2f}} to {{curve[-1]:.2f}}, with a correlation of {{correlation:.2f}} to the gap over
+# {{len(epochs)}} epochs. In this run the two move together, as the paper says (its Fig. 1a, ResNet-18 on CIFAR-10, prints no
 # number to compare with). At epoch {{epochs[0]}} the model was
 # right on {{target.traced[0]['train_accuracy']:.0%}} of its members, at epoch {{middle['epoch']}} on
 # {{middle['train_accuracy']:.0%}}. And what did the later epochs buy? From epoch {{middle['epoch']}} to the end, accuracy on non-members went from
@@ -217,31 +224,36 @@ show(figure, name="01_roc")
 #
 # $$\mathrm{PPV} = \frac{\mathrm{TPR}\cdot\pi}{\mathrm{TPR}\cdot\pi + \mathrm{FPR}\cdot(1-\pi)},$$
 #
-# where the prior $\pi$ is the share of members among the candidates. Move the **prior** and watch the accused on the right.
+# where the prior $\pi$ is the share of members among the candidates. Move the **prior** and watch the line on the curve.
 # **Predict** first: with our attack's rates, are more than half of the accused members when 1 % of the candidates are?
 
 # %%
 tpr, fpr = metrics.rates(scores, is_member)
+priors = np.geomspace(1e-4, 0.5, 50)
 
 
 def prior_view(prior: float) -> plots.Picture:
-    return plots.accusations(tpr, fpr, prior=prior)
+    worth = metrics.ppv(tpr, fpr, priors)
+    return plots.lines(
+        priors, {"PPV": worth}, xlabel="prior: share of members", ylabel="share of members among the accused",
+        mark=prior, log=True,
+    )  # fmt: skip
 
 
 slider = widgets.log_slider(0.0001, 0.5, start=0.01, label="prior: share of members")
 widgets.explore(prior_view, prior=slider)
 
 # %% [markdown]
-# *Without a kernel*: three positions of the slider.
+# *Without a kernel*: the slider at a prior of 1 %.
 
 # %%
-priors = plots.small_multiples(prior_view, prior=[0.001, 0.01, 0.5])
-show(priors, name="01_prior")
+show(prior_view(0.01), name="01_prior")
+accused = [tpr * 0.01 * 10_000, fpr * 0.99 * 10_000]
 
 # %% [markdown]
-# **What to see.** With TPR {{tpr:.2f}} and FPR {{fpr:.2f}}, an accusation is right {{priors.numbers['ppv at 0.5']:.0%}} of the
-# time in the balanced game, {{priors.numbers['ppv at 0.01']:.1%}} at a prior of 1 %, and {{priors.numbers['ppv at 0.001']:.2%}}
-# at one in a thousand. The attack has not changed; the crowd has. A good advantage in a balanced game can be a useless
+# **What to see.** With TPR {{tpr:.2f}} and FPR {{fpr:.2f}}, an accusation is right {{float(metrics.ppv(tpr, fpr, 0.5)):.0%}} of the
+# time in the balanced game, {{float(metrics.ppv(tpr, fpr, 0.01)):.1%}} at a prior of 1 %, and {{float(metrics.ppv(tpr, fpr, 0.001)):.2%}}
+# at one in a thousand. Of 10,000 candidates with 100 members it accuses {{accused[0]:.0f}} members and {{accused[1]:,.0f}} others. The attack has not changed; the crowd has. A good advantage in a balanced game can be a useless
 # accusation, and again only a lower FPR helps.
 
 # %% [markdown]
@@ -311,7 +323,7 @@ checks.check_largest_fpr(largest_fpr)
 # ## Recap
 # - Training lowers the loss of members more than anyone else's. A threshold on the loss, fitted on a shadow, has an advantage of
 #   {{result.advantage}} here (95 % interval, n = {{result.members:,}} + {{result.non_members:,}}, profile `{{PROFILE}}`).
-# - The advantage grows with the loss gap while the model trains (correlation {{np.corrcoef(gap, curve)[0, 1]:.2f}}).
+# - The advantage grows with the loss gap while the model trains (correlation {{correlation:.2f}}).
 # - AUC weighs all false-alarm rates alike. What an accusation is worth is decided at the far left of the ROC, and by the prior.
 #
 # ## What this does not show
