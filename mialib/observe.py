@@ -85,7 +85,7 @@ def watch(
     if noise:
         more["noise"] = noise_response(model, records)
     if gradient:
-        more |= {f"gradient_l{p}": gradient_norms(model, records, p=p) for p in (1, 2)}
+        more |= dict(zip(("gradient_l1", "gradient_l2"), gradient_norms(model, records, p=(1, 2)), strict=True))
     return replace(run.signals, more=run.signals.more | more)
 
 
@@ -112,8 +112,8 @@ def noise_response(
     return np.concatenate(found)
 
 
-def gradient_norms(model: nn.Module, records: Records, *, p: float = 2) -> np.ndarray:
-    """ℓp norm of each record's loss gradient with respect to its input (Grad-x): (n,).
+def gradient_norms(model: nn.Module, records: Records, *, p: float | tuple[float, ...] = 2) -> np.ndarray:
+    """ℓp norm of each record's loss gradient with respect to its input (Grad-x): (n,), or for several p (ps, n).
 
     In eval mode the records of a batch do not touch each other, so the gradient of the summed loss holds every
     record's own: one backward a batch.
@@ -123,8 +123,10 @@ def gradient_norms(model: nn.Module, records: Records, *, p: float = 2) -> np.nd
         for x, y in _batches(model, records):
             x = x.detach().requires_grad_()
             (gradient,) = torch.autograd.grad(F.cross_entropy(model(x), y, reduction="sum"), x)
-            found.append(gradient.flatten(1).norm(p=p, dim=1).cpu().numpy())
-    return np.concatenate(found)
+            found.append(
+                torch.stack([gradient.flatten(1).norm(p=one, dim=1) for one in np.atleast_1d(p)]).cpu().numpy()
+            )
+    return np.concatenate(found, axis=1).squeeze(0) if np.ndim(p) == 0 else np.concatenate(found, axis=1)
 
 
 def _batches(model: nn.Module, records: Records, *, size: int = 500) -> Iterator[tuple[Tensor, Tensor]]:

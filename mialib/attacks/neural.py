@@ -104,13 +104,17 @@ class Candidate(NamedTuple):
     network: object
 
 
-def discriminator_attack(shadow: Signals | Sequence[Signals], target: Signals, *, seed: int = 0) -> np.ndarray:
+def discriminator_attack(
+    shadow: Signals | Sequence[Signals], target: Signals, *, seed: int = 0, grid: list[Candidate] | None = None
+) -> np.ndarray:
     """Log-odds by the best of nine perceptrons on class, prediction and answer to noise: (n,).
 
-    Signals need the column `noise`, which `observe.watch(run, noise=True)` collects.
+    Signals need the column `noise`, which `observe.watch(run, noise=True)` collects. A `grid` that was fitted on this
+    shadow before is not fitted again.
     """
     shadow, features = fitted_on(shadow, target), noise_features(target)
-    return log_odds(discriminator_grid(shadow, seed=seed)[0].network, features, shadow.is_member)
+    best = (grid or discriminator_grid(shadow, seed=seed))[0]
+    return log_odds(best.network, features, shadow.is_member)
 
 
 def noise_features(signals: Signals) -> np.ndarray:

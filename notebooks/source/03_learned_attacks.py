@@ -147,9 +147,9 @@ assert odd_auc["network"].low > odd_auc["threshold"].high
 
 # %%
 letters = bank.load("letters")
-versus = attacks.game(letters.take(slice(None), slice(800)), target=0)
+versus = attacks.game(letters.take(slice(None), slice(600)), target=0)
 shadows = [versus.shadow.signals(k) for k in range(5)]
-numbers = [1, 2, 3, 5]
+numbers = [1, 2, 5]
 
 
 def with_shadows(attack, **settings):
@@ -243,7 +243,7 @@ noisy = attacks.game(watched, shadow=watched_shadow)
 alone = noisy.play(
     attacks.threshold_attack, score=lambda signals: -signals.column("noise").sum(axis=1)
 )
-found = noisy.play(attacks.discriminator_attack)
+found = noisy.play(attacks.discriminator_attack, grid=grid)
 level = {name: metrics.defense_level(50 + 50 * result.advantage.value) for name, result in
          {"discriminator": found, "loss": results["loss threshold"]}.items()}  # fmt: skip
 picture = plots.comparison(
