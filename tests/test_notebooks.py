@@ -96,6 +96,8 @@ def test_a_lesson_is_a_lesson(lesson):
     assert 800 <= words <= 2500, words
     lines = sorted(cell.source.count("\n") + 1 for cell in lesson.cells if cell.cell_type == "code")
     assert lines[-1] <= 25
+    code = [line for cell in lesson.cells if cell.cell_type == "code" for line in cell.source.splitlines()]
+    assert [line for line in code if len(line) > 100] == [], "a page shows 100 columns"
     for part in ("## Recap", "## What this does not show", "## References", "Exercise", "<details>"):
         assert part in prose(committed(lesson)), part
 

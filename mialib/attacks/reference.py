@@ -87,7 +87,8 @@ def rmia(references: Bank, target: Signals, *, online: bool = False, gamma: floa
     if online:
         mixed = p_references.mean(axis=0)
     else:
-        mixed = _mixed(_masked_mean(p_references, ~references.is_member, "OUT of"), a)
+        out = ~references.is_member
+        mixed = _mixed(np.einsum("mn,mqn->qn", out.astype(float), p_references) / _count(out, "OUT of"), a)
     ratio, z_ratio = p / mixed.clip(TINY), z / _mixed(z_references.mean(axis=0), a).clip(TINY)
     return np.mean([rmia_scores(*pair, gamma=gamma) for pair in zip(ratio, z_ratio, strict=True)], axis=0)
 
@@ -105,8 +106,12 @@ def rmia_scores(ratio: ArrayLike, population_ratio: ArrayLike, *, gamma: float =
         raise ValueError("Some likelihood ratios are NaN. Leave out records whose probability is 0 in every model.")
     if not len(population):
         raise ValueError("RMIA compares with a population; give at least one record that is surely a non-member.")
-    # Sorted once, the population replaces the table of all pairs.
-    return np.searchsorted(population, ratio / gamma, side="right") / len(population)
+    # With both sides sorted, each z has a first record that beats it, and so do all later ones: no table of pairs.
+    order = np.argsort(ratio)
+    first = np.searchsorted(ratio[order] / gamma, population)
+    scores = np.empty(len(ratio))
+    scores[order] = np.cumsum(np.bincount(first, minlength=len(ratio) + 1))[:-1] / len(population)
+    return scores
 
 
 def likelihood_ratio(target: ArrayLike, out: ArrayLike, *, a: float = 0.3) -> np.ndarray:
@@ -152,11 +157,12 @@ def attack_p(references: Bank | None, target: Signals) -> np.ndarray:
 
 def _gaussian(phi: np.ndarray, mask: np.ndarray, variance: str, center: str, side: str) -> tuple[np.ndarray, ...]:
     """Centre and deviation of φ (models, queries, n) over the models in `mask` (models, n): two of (queries, n)."""
-    held = _count(mask, side)
-    mean = middle = _masked_mean(phi, mask, side)
+    held, weight = _count(mask, side), mask.astype(float)
+    mean = middle = np.einsum("mn,mqn->qn", weight, phi) / held
     if center == "median":
         middle = np.nanmedian(np.where(mask[:, None], phi, np.nan), axis=0)
-    squares = np.einsum("mn,mqn->qn", mask.astype(float), (phi - mean) ** 2)
+    spread = phi - mean
+    squares = np.einsum("mn,mqn->qn", weight, np.square(spread, out=spread))
     freedom = np.broadcast_to((held - 1).sum(), held.shape) if variance == "pooled" else held - 1
     if not freedom.all():
         raise ValueError(
@@ -165,11 +171,6 @@ def _gaussian(phi: np.ndarray, mask: np.ndarray, variance: str, center: str, sid
         )
     square = squares / held if variance == "record" else squares.sum(axis=1, keepdims=True) / freedom
     return middle, np.sqrt(square).clip(1e-6)  # Models that all answer alike must not divide by zero.
-
-
-def _masked_mean(values: np.ndarray, mask: np.ndarray, side: str) -> np.ndarray:
-    """Mean of (models, queries, n) over the models in `mask` (models, n): (queries, n)."""
-    return np.einsum("mn,mqn->qn", mask.astype(float), values) / _count(mask, side)
 
 
 def _count(mask: np.ndarray, side: str) -> np.ndarray:

@@ -54,9 +54,9 @@ def lines(
     ylabel: str,
     mark: float | None = None,
     roles: bool = False,
-    log: bool = False,
+    log: str = "",
 ) -> Picture:
-    """Curves over x, with a band where they are estimates; `mark` is a place on the axis.
+    """Curves over x, with a band where they are estimates; `mark` is a place on the axis, `log` "x" or "xy".
 
     With `roles`, the curves are named by the roles that have colours of their own: member, non_member, …
     """
@@ -73,7 +73,8 @@ def lines(
             axes.plot(x, value, color=color, linestyle=line, marker=marker, markersize=4, label=label)
         if mark is not None:
             axes.axvline(mark, color=COLOR["mark"], linewidth=1)
-        axes.set(xlabel=xlabel, ylabel=ylabel, xscale="log" if log else "linear")
+        axes.set(xlabel=xlabel, ylabel=ylabel)
+        axes.set(**{f"{axis}scale": "log" for axis in log})
         axes.minorticks_off()
         if log and few:
             axes.set_xticks(x, [f"{tick:g}" for tick in x])
@@ -101,7 +102,7 @@ def heatmap(names: Sequence[str], shares: ArrayLike, *, label: str) -> Picture:
         axes = figure.subplots()
         axes.imshow(shares, cmap="Greys", vmin=0, vmax=1.3)
         for (row, column), share in np.ndenumerate(shares):
-            axes.text(column, row, f"{share:.2f}", ha="center", va="center", color="white" if share > 0.8 else "black")
+            axes.text(column, row, f"{share:.2f}", ha="center", va="center", color="white" if share > 0.7 else "black")
         axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
         axes.set_yticks(range(len(names)), names)
         axes.grid(False)

@@ -24,7 +24,7 @@ def images(x: np.ndarray, labels: list[str], *, columns: int = 10) -> Picture:
     return Picture(
         draw,
         alt=f"{len(x)} small images in a grid, labelled {', '.join(labels)}.",
-        caption=f"{len(x)} records with their labels.",
+        caption=f"{len(x)} images, each under its label.",
         size=(columns * 0.72, rows * 0.95),
     )
 

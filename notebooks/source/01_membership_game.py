@@ -233,11 +233,8 @@ priors = np.geomspace(1e-4, 0.5, 50)
 
 
 def prior_view(prior: float) -> plots.Picture:
-    worth = metrics.ppv(tpr, fpr, priors)
-    return plots.lines(
-        priors, {"PPV": worth}, xlabel="prior: share of members", ylabel="share of members among the accused",
-        mark=prior, log=True,
-    )  # fmt: skip
+    curve = {"PPV": metrics.ppv(tpr, fpr, priors)}
+    return plots.lines(priors, curve, xlabel="prior", ylabel="PPV", mark=prior, log="x")
 
 
 slider = widgets.log_slider(0.0001, 0.5, start=0.01, label="prior: share of members")
@@ -266,7 +263,7 @@ from mialib import checks
 
 
 def threshold_for_fpr(non_member_scores: np.ndarray, fpr: float) -> float:
-    """Smallest threshold t such that the share of scores >= t is at most `fpr`; scores may be tied."""
+    """Smallest t such that the share of scores >= t is at most `fpr`; scores may be tied."""
     raise NotImplementedError
 
 

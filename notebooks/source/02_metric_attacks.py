@@ -44,7 +44,7 @@ attacks.cards("correctness", "loss", "confidence", "max confidence", "entropy", 
 #
 # | score | formula |
 # |---|---|
-# | correctness | $1$ if $\arg\max_i p_i = y$, else $0$ |
+# | correctness | $1$ if $\mathrm{argmax}_i\, p_i = y$, else $0$ |
 # | loss, confidence | $\log p_y$, and $p_y$ itself |
 # | maximum confidence | $\max_i p_i$ |
 # | entropy | $\sum_i p_i \log p_i$ |
@@ -100,7 +100,7 @@ print(f"difference of the AUCs: {difference:.1e}")
 assert difference < 1e-6
 
 # %% [markdown]
-# **What to see.** Nothing moves: the difference is {{difference:.0e}}. (Were outputs rounded, as some services do, the loss
+# **What to see.** Nothing moves: the difference is {{difference:.1g}}. (Were outputs rounded, as some services do, the loss
 # could not be computed from a confidence of exactly 1, and ties would appear.) In the stored logs of PAST's authors, too,
 # every pair of the two agrees to the last digit. From here on we keep one of them.
 
@@ -136,7 +136,7 @@ show(plots.comparison({"one threshold": advantage}, label="advantage"), name="02
 
 # %%
 def best_cut(scores: np.ndarray, is_member: np.ndarray) -> float:
-    """The occurring score with the largest TPR − FPR when scores at or above it are called members."""
+    """The score with the largest TPR − FPR when scores at or above it are called members."""
     candidates = np.sort(scores)[::-1]  # the strictest first
     gains = [(scores[is_member] >= t).mean() - (scores[~is_member] >= t).mean() for t in candidates]
     return candidates[int(np.argmax(gains))]

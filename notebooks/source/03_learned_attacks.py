@@ -4,7 +4,7 @@
 # goals:
 #   - train an attack network on a shadow, from scratch and with `mialib`
 #   - explain why a network can lose to one threshold on one number
-#   - say what more shadows buy, and when they stop paying
+#   - say what more shadows buy, and what they cannot
 #   - measure how a model's output answers to noise, and attack with it
 # needs: notebook 02; what a multi-layer perceptron is
 # read: 25
@@ -23,6 +23,7 @@
 import numpy as np
 from mialib import attacks, bank, metrics, observe, plots, profiles, runs, widgets
 from mialib.plots import show
+from mialib.signals import Signals
 
 configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
@@ -122,7 +123,7 @@ def odd_game(n: int = 1000):
         np.where(rng.random(n) < 0.5, 0.4, 0.95) + rng.normal(0, 0.03, n),
     )
     p = p.clip(0.01, 0.99)
-    return attacks.neural.Signals(np.log(np.stack([p, 1 - p], axis=1)), np.zeros(n, int), member)
+    return Signals(np.log(np.stack([p, 1 - p], axis=1)), np.zeros(n, int), member)
 
 
 odd = attacks.game(odd_game(), shadow=odd_game())
@@ -189,10 +190,11 @@ first, last = ({name: found[at].auc.value for name, found in by_number.items()} 
 # %% [markdown]
 # **What to see.** From 1 to {{numbers[-1]}} shadows CRL's network goes from {{first["CRL's network"]:.3f}} to
 # {{last["CRL's network"]:.3f}}, PAST's from {{first["PAST's network"]:.3f}} to {{last["PAST's network"]:.3f}}. The AUC of the loss
-# does not depend on any shadow ({{last['loss threshold']:.3f}}); only its threshold does. The networks improve and approach a
-# ceiling: what their input can tell. (One target, n = {{by_number['loss threshold'][0].members}} +
-# {{by_number['loss threshold'][0].non_members}}: neighbouring points share their records, so their differences are
-# surer than the bands suggest.)
+# does not depend on any shadow ({{last['loss threshold']:.3f}}); only its threshold does. These
+# changes are small against bands of ± 0.03: one shadow had nearly taught the networks what their input can tell, and more of
+# the same cannot add what is not there. Where classes are many and a shadow has few records of each, as with CRL's hundred
+# classes, more shadows have more to give. (One target, n = {{by_number['loss threshold'][0].members}} +
+# {{by_number['loss threshold'][0].non_members}}.)
 
 # %% [markdown]
 # ## How does the output answer to noise?
@@ -235,7 +237,7 @@ from mialib.attacks.neural import discriminator_grid
 grid = discriminator_grid(watched_shadow)
 for hidden, rate, accuracy, _ in grid:
     print(
-        f"{len(hidden)}×{hidden[0]:<4} rate {rate:<7} accuracy on the shadow's other records {accuracy:.3f}"
+        f"{len(hidden)}×{hidden[0]:<4} rate {rate:<7} right on the records kept aside: {accuracy:.3f}"
     )
 
 # %%
@@ -244,12 +246,13 @@ alone = noisy.play(
     attacks.threshold_attack, score=lambda signals: -signals.column("noise").sum(axis=1)
 )
 found = noisy.play(attacks.discriminator_attack, grid=grid)
-level = {name: metrics.defense_level(50 + 50 * result.advantage.value) for name, result in
-         {"discriminator": found, "loss": results["loss threshold"]}.items()}  # fmt: skip
-picture = plots.comparison(
-    {"AUC": {"noise response alone": alone.auc, "discriminator": found.auc, "loss threshold": auc["loss threshold"]}},
-    label="AUC", chance=0.5,
-)  # fmt: skip
+level = {
+    name: metrics.defense_level(50 + 50 * result.advantage.value)
+    for name, result in (("discriminator", found), ("loss", results["loss threshold"]))
+}
+rows = {"noise response alone": alone.auc, "discriminator": found.auc}
+rows["loss threshold"] = auc["loss threshold"]
+picture = plots.comparison({"AUC": rows}, label="AUC", chance=0.5)
 show(picture, name="03_discriminator")
 
 # %% [markdown]
@@ -269,7 +272,7 @@ from mialib import checks
 
 
 def two_features(p: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Softmax outputs (n, classes) and labels (n,) → (n, 2): p of the label, largest p of another class."""
+    """Outputs (n, classes) and labels (n,) → (n, 2): p of the label, largest p of another."""
     raise NotImplementedError
 
 
@@ -328,7 +331,7 @@ checks.check_noise_response(noise_response)
 # ## Recap
 # - An attack network learns from a shadow's records. PAST's has AUC {{auc["PAST's network, softmax"].value:.2f}} here, one threshold on
 #   the loss {{auc['loss threshold'].value:.2f}}: without the label the network cannot know whether the model is right.
-# - More shadows bring a network closer to what its input can tell: {{first["CRL's network"]:.2f}} to {{last["CRL's network"]:.2f}} for CRL's.
+# - More shadows did little: {{first["CRL's network"]:.3f}} to {{last["CRL's network"]:.3f}} for CRL's network from 1 to {{numbers[-1]}}. What limits it is its input.
 # - Noise on the input is one more feature; the discriminator's AUC is {{found.auc.value:.2f}} (profile `{{PROFILE}}`).
 #
 # ## What this does not show
