@@ -101,14 +101,16 @@ def rmia_scores(ratio: ArrayLike, population_ratio: ArrayLike, *, gamma: float =
     [1.3333] [0.8108 1.1852] [1.] [0.5]
     """
     between(1e-300, np.inf, gamma=gamma)
-    ratio, population = as_array(ratio, what="ratio"), np.sort(as_array(population_ratio, what="population_ratio"))
+    ratio, population = as_array(ratio, what="ratio"), as_array(population_ratio, what="population_ratio")
     if np.isnan(ratio).any() or np.isnan(population).any():
         raise ValueError("Some likelihood ratios are NaN. Leave out records whose probability is 0 in every model.")
-    if not len(population):
-        raise ValueError("RMIA compares with a population; give at least one record that is surely a non-member.")
+    if ratio.ndim != 1 or population.ndim != 1 or not len(population):
+        raise ValueError(
+            f"Expected ratios (n,) and (m ≥ 1,) of a population, found {ratio.shape} and {population.shape}."
+        )
     # With both sides sorted, each z has a first record that beats it, and so do all later ones: no table of pairs.
     order = np.argsort(ratio)
-    first = np.searchsorted(ratio[order] / gamma, population)
+    first = np.searchsorted(ratio[order] / gamma, np.sort(population))
     scores = np.empty(len(ratio))
     scores[order] = np.cumsum(np.bincount(first, minlength=len(ratio) + 1))[:-1] / len(population)
     return scores
