@@ -52,6 +52,14 @@ def test_every_peer_agrees_somewhere_in_the_recorded_version(peer):
     assert all(f"{row['package']}=={row['version']}" in " ".join(KEPT["install"][peer]) for row in rows)
 
 
+def test_the_readme_counts_rightly():
+    text = " ".join((peers.RECORD.parents[1] / "README.md").read_text(encoding="utf-8").split())
+    agree = sum(row["verdict"] == "agrees" for row in ROWS)
+    assert f"{len(ROWS)} AUCs were compared" in text
+    assert f"{agree} agree to 1e-6" in text
+    assert f"says why {len(ROWS) - agree} differ" in text
+
+
 @pytest.mark.parametrize("attack", ["lira", "rmia"])
 def test_the_references_are_those_of_the_game(attack):
     models = bank.load()

@@ -16,7 +16,6 @@ PICTURES = {
     "histograms": lambda: plots.histograms(MEMBER, NON_MEMBER),
     "lines": lambda: plots.lines([1, 2, 3], {"a": [0.1, 0.5, 1.0], "b": [HALF] * 3}, xlabel="epoch", ylabel="gap"),
     "comparison": lambda: plots.comparison({"one": {"loss": HALF}, "two": {"loss": HALF, "R": HALF}}, label="AUC"),
-    "heatmap": lambda: plots.heatmap(["loss", "LiRA"], [[1.0, 0.2], [0.2, 1.0]], label="share found by both"),
     "worlds": lambda: plots.worlds(MEMBER[:20], NON_MEMBER[:20], 0.5, label="confidence"),
     "roc": lambda: plots.roc({"loss": (SCORES, IS_MEMBER)}),
     "threshold_view": lambda: plots.threshold_view(MEMBER, NON_MEMBER, threshold=0.2),
@@ -58,7 +57,6 @@ def test_charts_say_the_numbers_that_they_show():
     assert PICTURES["comparison"]().numbers == {"one loss": 0.5, "two loss": 0.5, "two R": 0.5}
     a, b = {"a at 1": 0.1, "a at 2": 0.5, "a at 3": 1.0}, {"b at 1": 0.5, "b at 2": 0.5, "b at 3": 0.5}
     assert PICTURES["lines"]().numbers == a | b
-    assert PICTURES["heatmap"]().numbers == {"loss and LiRA": 0.2}
     assert PICTURES["worlds"]().numbers["in"] == pytest.approx(MEMBER[:20].mean())
     assert "0.500 [0.400, 0.600]" in PICTURES["comparison"]().alt
 

@@ -1,12 +1,8 @@
 """Threat-model cards: what each attack sees of the target, what it must have, what it costs.
 
->>> print(cards("loss")._repr_markdown_().splitlines()[-1])
+>>> print(cards("loss").data.splitlines()[-1])
 | loss | outputs, label | a shadow | 1 query a record, 1 training run | a threshold |
 """
-
-from __future__ import annotations
-
-from dataclasses import dataclass
 
 from mialib.errors import nearest
 
@@ -35,20 +31,12 @@ CARDS = {
 }
 
 
-@dataclass(frozen=True)
-class Cards:
-    """The cards of some attacks, shown as a table."""
+def cards(*names: str) -> object:
+    """The cards of these attacks as a table that a notebook shows."""
+    from IPython.display import Markdown
 
-    names: tuple[str, ...]
-
-    def _repr_markdown_(self) -> str:
-        head = "| attack | sees of the target | needs | costs | fits |\n|---|---|---|---|---|\n"
-        return head + "\n".join(f"| {name} | {' | '.join(CARDS[name])} |" for name in self.names)
-
-
-def cards(*names: str) -> Cards:
-    """The cards of these attacks."""
     for name in names:
         if name not in CARDS:
             raise ValueError(nearest("card", name, CARDS))
-    return Cards(names)
+    head = "| attack | sees of the target | needs | costs | fits |\n|---|---|---|---|---|\n"
+    return Markdown(head + "\n".join(f"| {name} | {' | '.join(CARDS[name])} |" for name in names))

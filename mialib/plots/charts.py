@@ -1,4 +1,4 @@
-"""Charts that many lessons share: estimates side by side, curves with bands, a table of shares, two worlds."""
+"""Charts that many lessons share: estimates side by side, curves with bands, two worlds."""
 
 from __future__ import annotations
 
@@ -91,31 +91,6 @@ def lines(
         size=(6.4, 3.2),
         numbers={f"{name} at {at:g}": float(y) for name, row in table.items() for at, y in zip(x, row[0], strict=True)}
         | ({} if mark is None else {"mark": mark}),
-    )
-
-
-def heatmap(names: Sequence[str], shares: ArrayLike, *, label: str) -> Picture:
-    """A square table of shares in 0 … 1, written out and shaded."""
-    shares = np.asarray(shares, float)
-
-    def draw(figure: FigureBase) -> None:
-        axes = figure.subplots()
-        axes.imshow(shares, cmap="Greys", vmin=0, vmax=1.3)
-        for (row, column), share in np.ndenumerate(shares):
-            axes.text(column, row, f"{share:.2f}", ha="center", va="center", color="white" if share > 0.7 else "black")
-        axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
-        axes.set_yticks(range(len(names)), names)
-        axes.grid(False)
-        axes.spines[:].set_visible(False)
-
-    pairs = [(a, b, shares[i, j]) for i, a in enumerate(names) for j, b in enumerate(names) if i < j]
-    listed = "; ".join(f"{a} and {b} {share:.2f}" for a, b, share in pairs)
-    return Picture(
-        draw,
-        alt=f"A table of {label} for each pair of attacks: {listed}.",
-        caption=f"{label[0].upper()}{label[1:]}.",
-        size=(1.6 + 0.62 * len(names), 1.1 + 0.5 * len(names)),
-        numbers={f"{a} and {b}": float(share) for a, b, share in pairs},
     )
 
 

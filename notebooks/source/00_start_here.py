@@ -131,7 +131,7 @@ result
 # | part | lessons |
 # |---|---|
 # | **The instrument** | 00 start here · [01 the membership game](01_membership_game.ipynb) |
-# | **Attacks** | 02 metric attacks · 03 learned attacks · 04 label-only and white-box · 05 reference attacks |
+# | **Attacks** | [02 metric attacks](02_metric_attacks.ipynb) · [03 learned attacks](03_learned_attacks.ipynb) · [04 label-only and white-box](04_label_only_and_white_box.ipynb) · [05 reference attacks](05_reference_attacks.ipynb) |
 # | **Where membership lives** | 06 simple defenses · 07 loss-gap sensitivity · 08 PAST · 09 PAST's ablations |
 # | **Defenses by the loss** | 10 RelaxLoss and CRL · 11 learned defenses |
 # | **Sparsity** | 12 magnitude pruning · 13 butterfly |

@@ -318,7 +318,8 @@ print(f"three views {with_views:.3f}, the record alone {without:.3f}")
 
 # %% [markdown]
 # ## Who is at risk?
-# Do the attacks find the same people? Each at its own threshold, fitted on references that play the target (`attacks.fitted`):
+# Do the attacks find the same people? Each at its own threshold, fitted on references that play the target (`attacks.fitted`); the number
+# is the share found by both among the members found by either.
 
 # %%
 players = {"LiRA": attacks.lira, "RMIA": attacks.rmia, "Attack R": attacks.attack_r}
@@ -330,19 +331,8 @@ found["loss"] = game.scores(
     lambda bank, t: attacks.threshold_attack([bank.signals(k) for k in range(4)], t)
 )
 shared = attacks.agreement(found, is_member)
-names = list(found)
-table = np.array(
-    [
-        [1.0 if a == b else shared.both.get((a, b), shared.both.get((b, a))) for b in names]
-        for a in names
-    ]
-)
-show(
-    plots.heatmap(
-        names, table, label="share found by both attacks among the members found by either"
-    ),
-    name="05_agreement",
-)
+for (a, b), share in shared.both.items():
+    print(f"{a} and {b}: {share:.2f}")
 
 # %% [markdown]
 # **What to see.** LiRA and RMIA share {{shared.both['LiRA', 'RMIA']:.0%}} of their members, Attack R and the loss {{shared.both['Attack R', 'loss']:.0%}}. Of
