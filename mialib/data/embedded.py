@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mialib.data.records import Records
+from mialib.data.records import Records, drawn
 
 LETTERS = "ABCDEFGHIJ"
 FACES = (
@@ -55,9 +55,7 @@ def digits(*, size: int | None = None, seed: int = 0) -> Records:
     from sklearn.datasets import load_digits
 
     x, y = load_digits(return_X_y=True)
-    if size is not None and size > len(y):
-        raise ValueError(f"digits has {len(y)} records, {size} were asked for. Choose a smaller size.")
-    keep = np.random.default_rng(seed).permutation(len(y))[:size]
+    keep = drawn("digits", len(y), size, seed)
     return Records("digits", x.astype(np.uint8).reshape(-1, 1, 8, 8)[keep], y[keep], 10, shift=(4.9,), scale=(6.0,))
 
 
