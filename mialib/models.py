@@ -40,8 +40,7 @@ class Network(nn.Module):
 
     def __init__(self, features: nn.Module, classify: nn.Module):
         super().__init__()
-        self.features = features
-        self.classify = classify
+        self.features, self.classify = features, classify
 
     def forward(self, x: Tensor) -> Tensor:
         return self.classify(self.features(x))
@@ -110,10 +109,7 @@ def resnet20(shape: Shape, classes: int, *, width: int = 16, norm: str = "batch"
 def resnet18(
     shape: Shape, classes: int, *, stem: str = "cifar", norm: str = "batch", pretrained: bool = False
 ) -> Network:
-    """The ResNet-18, with a stem for small images (3×3) or torchvision's (7×7, stride 2, then a max pool).
-
-    PAST feeds 32×32 images to the ImageNet stem. Before using `pretrained`, see `densenet121`.
-    """
+    """The ResNet-18 with a 3×3 stem, or torchvision's, which PAST feeds 32×32 images. `pretrained`: see densenet121."""
     if pretrained and (stem, norm) != ("imagenet", "batch"):
         expected = "resnet18 has pretrained weights for stem='imagenet' with norm='batch' only"
         raise ValueError(f"{expected}, found stem={stem!r} with norm={norm!r}. Change them, or train from scratch.")
@@ -146,11 +142,10 @@ def vgg11(shape: Shape, classes: int, *, norm: str = "batch", dropout: float = 0
 
 
 def densenet121(shape: Shape, classes: int, *, pretrained: bool = False) -> Network:
-    """torchvision's DenseNet-121 with a new classifier.
+    """torchvision's DenseNet-121 with a new classifier; `pretrained` starts from ImageNet, as PAST's code does.
 
-    `pretrained` starts from ImageNet, as PAST's code does (its text does not say so). **It contaminates
-    membership**: a record that was in ImageNet has been trained on, whatever the split says, and the attack
-    is then measured against wrong labels. The weights also expect ImageNet's normalisation of the colours.
+    **That contaminates membership**: a record that was in ImageNet has been trained on, whatever the split says, and
+    the attack is measured against wrong labels. The weights also expect ImageNet's normalisation of the colours.
     """
     from torchvision.models import get_model
 
@@ -205,10 +200,7 @@ MODELS = {make.__name__: make for make in (mlp, resnet20, resnet18, vgg11, dense
 
 
 def build(name: str, *, shape: Shape, classes: int, seed: int = 0, **options) -> Network:
-    """Build a network whose weights are drawn from `seed` alone; `options` are those of the network's own function.
-
-    The initialisation is PyTorch's default, or the one of the code that a network follows where that differs.
-    """
+    """Build a network whose weights are drawn from `seed` alone; `options` are those of the network's own function."""
     make = MODELS[known("model", name, MODELS)]
     for option in options:
         known(f"{name} option", option, make.__kwdefaults__)

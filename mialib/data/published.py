@@ -175,8 +175,7 @@ def fetch(remote: Remote, folder: Path) -> Path:
     place, faults = folder / remote.file, []
     if place.exists():
         try:
-            verify(place, remote.checksum)
-            return place
+            return verify(place, remote.checksum)
         except ValueError as error:
             faults.append(str(error))
     for address in remote.addresses:
@@ -192,14 +191,15 @@ def fetch(remote: Remote, folder: Path) -> Path:
     raise ConnectionError(f"{tried}\nConnect to the internet and try again, or put the file into {folder} yourself.")
 
 
-def verify(path: Path, checksum: str) -> None:
-    """Raise unless the file has this checksum, `sha256:…` or `git-blob:…`, which is what Git calls its content."""
+def verify(path: Path, checksum: str) -> Path:
+    """Return `path` if the file has this checksum, `sha256:…` or Git's name for it, `git-blob:…`; raise if not."""
     content = path.read_bytes()
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
     found = f"sha256:{hashlib.sha256(content).hexdigest()}", f"git-blob:{blob.hexdigest()}"
     if checksum.lower() not in found:
         wrong = f"{path.name} ({len(content):,} bytes) is not the file that was expected"
         raise ValueError(f"{wrong}: it should be {checksum}, but is {' or '.join(found)}.")
+    return path
 
 
 @contextmanager
