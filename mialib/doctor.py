@@ -1,8 +1,6 @@
 """Is everything here? `python -m mialib.doctor` says versions, device, store, and how to mend what is missing.
 
-`require()` is for a notebook's set-up cell: silent when all is well, and quick, because it reads versions only.
-
->>> require()
+>>> require()  # for a notebook's set-up cell: silent when all is well, and quick, because it reads versions only
 """
 
 import importlib
@@ -35,10 +33,10 @@ def missing_packages() -> list[str]:
     except metadata.PackageNotFoundError:
         return [f"mialib itself is not installed: in the folder of its pyproject.toml, {_install('-e', '.')}"]
     found = []
-    for need in needs:
-        version, needed = _version(need.name), need.marker is None or need.marker.evaluate({"extra": ""})
-        if needed and (version is None or not need.specifier.contains(version, prereleases=True)):
-            state = "is missing" if version is None else f"{version} is not {need.specifier}"
+    for need in (need for need in needs if need.marker is None or need.marker.evaluate({"extra": ""})):
+        version = _version(need.name)
+        if version is None or not need.specifier.contains(version, prereleases=True):
+            state = f"{version} is not {need.specifier}" if version else "is missing"
             found.append(f"{need.name} {state}: {_install(f'{need.name}{need.specifier}')}")
     return found
 
@@ -64,12 +62,10 @@ def store_facts() -> tuple[str, list[str]]:
     there = next(folder for folder in (home, *home.parents) if folder.exists())
     free = shutil.disk_usage(there).free / 1e9
     name = f"~/{home.relative_to(Path.home())}" if home.is_relative_to(Path.home()) else str(home)
-    found = []
-    if not (there.is_dir() and os.access(there, os.W_OK)):
-        found.append(f"The store {name} cannot be written: set MIALIB_HOME to a folder of your own.")
-    if free < ROOM:
-        found.append(f"Only {free:.1f} GB are free for the store {name}: set MIALIB_HOME to a folder with more space.")
-    return f"store: {name}, {sum(1 for _ in home.glob('runs/[!.]*'))} runs, {free:.0f} GB free", found
+    faults = {f"The store {name} cannot be written": not (there.is_dir() and os.access(there, os.W_OK))}
+    faults |= {f"Only {free:.1f} GB are free for the store {name}": free < ROOM}
+    found = [f"{fault}: set MIALIB_HOME to a folder of your own with space." for fault, true in faults.items() if true]
+    return f"store: {name}, {len(list(home.glob('runs/[!.]*')))} runs, {free:.0f} GB free", found
 
 
 def examine() -> tuple[list[str], list[str]]:
@@ -80,9 +76,9 @@ def examine() -> tuple[list[str], list[str]]:
     if not found:
         from mialib.training import pick_device
 
-        device, colab = pick_device().type, "COLAB_RELEASE_TAG" in os.environ
-        hint = " (for a GPU: Runtime, Change runtime type)" if colab and device == "cpu" else ""
-        facts.append(f"device: {device}{hint}")
+        facts.append(f"device: {pick_device().type}")
+        if facts[-1].endswith("cpu") and "COLAB_RELEASE_TAG" in os.environ:
+            facts[-1] += " (for a GPU: Runtime, Change runtime type)"
     if not (_version("jupyterlab") or _version("notebook")):
         facts.append(f"to open the lessons: {_install('jupyterlab')}")
     store, hindrances = store_facts()
@@ -92,8 +88,8 @@ def examine() -> tuple[list[str], list[str]]:
 def main() -> int:
     """Print the report; 0 if all is well."""
     facts, found = examine()
-    print("\n".join([*facts, *(found or ["All is well."])]))
-    return 1 if found else 0
+    print(*facts, *(found or ["All is well."]), sep="\n")
+    return int(bool(found))
 
 
 def _version(name: str) -> str | None:

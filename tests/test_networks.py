@@ -314,7 +314,7 @@ def test_per_record_gradients_equal_one_record_at_a_time():
         ("resnet18", {"stem": "imagnet"}, "no stem 'imagnet'; did you mean 'imagenet'? Known: cifar, imagenet."),
         ("resnet18", {"pretrained": True}, "found stem='cifar' with norm='batch'"),
         ("resnet18", {"pretrained": True, "stem": "imagenet", "norm": "group"}, "with norm='group'"),
-        ("googlenet", {"pretrained": True}, "googlenet has no pretrained weights: only resnet18"),
+        ("googlenet", {"pretrained": True}, "no googlenet option 'pretrained'. Known: norm, dropout."),
         ("resnet20", {"width": 0}, "width must be a whole number, at least 1, found 0"),
         ("densenet3", {"layers": 0}, "layers must be a whole number, at least 1, found 0"),
         ("mlp", {"widths": (8, 0)}, r"widths must be a whole number, at least 1, found 0"),

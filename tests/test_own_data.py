@@ -14,7 +14,6 @@ from numpy.testing import assert_array_equal
 from PIL import Image
 
 from mialib import data, runs
-from mialib.data import own
 from mialib.store import Store
 from mialib.training import Recipe
 
@@ -112,7 +111,7 @@ GOOD = {"x": np.zeros((4, 2)), "y": np.array([0, 1, 0, 1])}
         (GOOD | {"y": GOOD["y"][:3]}, "one label for each of the 4"),
         (GOOD | {"y": GOOD["y"] / 2}, "labels must be integers"),
         (GOOD | {"x": np.full((4, 2), np.nan)}, "NaN"),
-        (GOOD | {"x": np.array([["a"], ["b"], ["c"], ["d"]])}, "must hold numbers"),
+        (GOOD | {"x": np.array([["a"], ["b"], ["c"], ["d"]])}, "x must be real numbers"),
         (GOOD | {"x": np.array([{}, {}, {}, {}])}, "could not be read"),
         (GOOD | {"x": np.zeros((4, 8, 8, 8))}, "1 to 4 channels"),
         (GOOD | {"x": np.zeros((4, 16, 8, 8))}, "1 to 4 channels"),
@@ -317,10 +316,10 @@ def test_a_bad_size_is_refused(tmp_path, size):
 
 
 def test_short_names():
-    assert own.short_name("letters") == "letters"
-    assert own.short_name("../a/b.npz") == "b"
-    assert own.short_name("../a/v1.2/") == "v1.2"
-    assert own.short_name(".") == Path.cwd().name
+    assert data.short_name("letters") == "letters"
+    assert data.short_name("../a/b.npz") == "b"
+    assert data.short_name("../a/v1.2/") == "v1.2"
+    assert data.short_name(".") == Path.cwd().name
 
 
 # CIFAR-10 as JPEG files, if it lies beside the checkout

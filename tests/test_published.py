@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from mialib import data
-from mialib.data import downloads, published
+from mialib.data import published
 from mialib.data.published import binary_table
 
 SHAPES = {"purchase100": (600, 100), "texas100": (6169, 100), "location30": (446, 30)}
@@ -302,26 +302,26 @@ def test_a_full_disk_leaves_no_half_cache(tmp_path, monkeypatch):
 
     monkeypatch.setattr(np, "savez", half_written)
     with pytest.raises(OSError, match="No space left"):
-        downloads.cached(tmp_path / "x.npz", lambda: {"x": np.zeros(3)})
+        published.cached(tmp_path / "x.npz", lambda: {"x": np.zeros(3)})
     assert files_in(tmp_path) == set()
 
 
 def test_a_cache_with_pickled_objects_is_never_opened(tmp_path):
     np.savez(tmp_path / "x.npz", x=np.array([{"an": "object"}], dtype=object))
     with pytest.warns(UserWarning, match="damaged"):
-        made = downloads.cached(tmp_path / "x.npz", lambda: {"x": np.zeros(3)})
+        made = published.cached(tmp_path / "x.npz", lambda: {"x": np.zeros(3)})
     assert_array_equal(made["x"], np.zeros(3))
 
 
 def test_git_blob_ids_are_those_of_git(tmp_path):
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "line").write_bytes(b"hello world\n")
-    downloads.verify(tmp_path / "empty", "git-blob:e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
-    downloads.verify(tmp_path / "line", "git-blob:3b18e512dba79e4c8300dd08aeb37f8e728b8dad")
+    published.verify(tmp_path / "empty", "git-blob:e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
+    published.verify(tmp_path / "line", "git-blob:3b18e512dba79e4c8300dd08aeb37f8e728b8dad")
     with pytest.raises(ValueError, match="not the file"):
-        downloads.verify(tmp_path / "line", "git-blob:e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
-    with pytest.raises(ValueError, match="starts with 'sha256:'"):
-        downloads.verify(tmp_path / "line", "md5:0")
+        published.verify(tmp_path / "line", "git-blob:e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
+    with pytest.raises(ValueError, match="should be md5:0, but is sha256:"):
+        published.verify(tmp_path / "line", "md5:0")
 
 
 # The parser
@@ -504,13 +504,13 @@ def test_imagenet_comes_from_a_folder_at_224_pixels(home, monkeypatch):
 def test_more_images_than_fit_are_refused_before_they_are_read(home, monkeypatch):
     from PIL import Image
 
-    from mialib.data import own
+    from mialib.data import records
 
     folder = home / "downloads" / "imagenet" / "n01"
     folder.mkdir(parents=True)
     for i in range(4):
         Image.new("RGB", (256, 256)).save(folder / f"{i}.png")
-    monkeypatch.setattr(own, "LARGEST", 3 * 3 * 224 * 224)
+    monkeypatch.setattr(records, "LARGEST", 3 * 3 * 224 * 224)
     with pytest.raises(ValueError, match=r"4 images of imagenet would take .* size=, at most 3\."):
         data.load("imagenet")
     assert len(data.load("imagenet", size=3)) == 3

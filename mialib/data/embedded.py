@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mialib.data.records import Records
+from mialib.data.records import Records, drawn
 
-LETTERS = "ABCDEFGHIJ"
+LETTERS, SIDE = "ABCDEFGHIJ", 16
 FACES = (
     "DejaVuSans DejaVuSans-Bold DejaVuSans-Oblique DejaVuSans-BoldOblique DejaVuSansMono DejaVuSansMono-Bold "
     "DejaVuSansMono-Oblique DejaVuSansMono-BoldOblique DejaVuSerif DejaVuSerif-Bold DejaVuSerif-Italic "
@@ -21,7 +21,6 @@ FACES = (
     "cmr10 cmb10 cmss10 cmti10 cmtt10 cmmi10"
 ).split()
 GLYPH = 64  # A glyph is drawn once at this size; records sample it.
-SIDE = 16
 
 
 @lru_cache(maxsize=4)
@@ -55,9 +54,7 @@ def digits(*, size: int | None = None, seed: int = 0) -> Records:
     from sklearn.datasets import load_digits
 
     x, y = load_digits(return_X_y=True)
-    if size is not None and size > len(y):
-        raise ValueError(f"digits has {len(y)} records, {size} were asked for. Choose a smaller size.")
-    keep = np.random.default_rng(seed).permutation(len(y))[:size]
+    keep = drawn("digits", len(y), size, seed)
     return Records("digits", x.astype(np.uint8).reshape(-1, 1, 8, 8)[keep], y[keep], 10, shift=(4.9,), scale=(6.0,))
 
 
@@ -93,8 +90,7 @@ def _sample(glyph: np.ndarray, matrix: np.ndarray, *, shift: np.ndarray) -> np.n
     ink = glyph.ravel()
     upper = ink.take(corner) * (1 - fx) + ink.take(corner + 1) * fx
     lower = ink.take(corner + GLYPH) * (1 - fx) + ink.take(corner + GLYPH + 1) * fx
-    value = upper * (1 - fy) + lower * fy  # (n, fine²)
-    return value.reshape(-1, SIDE, 2, SIDE, 2).mean(axis=(2, 4))
+    return (upper * (1 - fy) + lower * fy).reshape(-1, SIDE, 2, SIDE, 2).mean(axis=(2, 4))  # from (n, fine²)
 
 
 @cache

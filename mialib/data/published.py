@@ -5,22 +5,53 @@
 - `imagenet`, any share × 3 × 224 × 224, standardised, from a folder that you have.
 - `purchase100` (197,324 × 600), `texas100` (67,330 × 6,169) and `location30` (5,010 × 446), zeros and ones.
 
-A download is verified before it is used, and kept as `downloads/<name>.npz` under `paths.home()`.
+A download is verified before it is used, never unpacked, and kept as `downloads/<name>.npz` under `paths.home()`.
 """
 
+import hashlib
+import tarfile
 import tempfile
-from contextlib import suppress
-from dataclasses import replace
+import uuid
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from pathlib import Path
-from typing import BinaryIO
+from pathlib import Path, PureWindowsPath
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from mialib import paths
-from mialib.data import own
-from mialib.data.downloads import Remote, cached, fetch, read_archive
-from mialib.data.records import Records
+from mialib.data.records import Records, drawn, read_images
+
+CLASSES = {"cifar10": 10, "cifar100": 100, "svhn": 10, "purchase100": 100, "texas100": 100, "location30": 30}
+_UNIT = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+SCALES = {  # The mean and deviation of each channel, in units of 0 … 1.
+    "cifar10": ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)),
+    "cifar10_past": _UNIT,
+    "cifar100": ((0.5070, 0.4865, 0.4409), (0.2673, 0.2564, 0.2761)),
+    "cifar100_past": _UNIT,
+    "svhn": _UNIT,
+    "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+}
+TABLES = {  # The features of each, and the file with them, which has the labels too unless one follows.
+    "purchase100": (600, "dataset_purchase"),
+    "location30": (446, "bangkok"),
+    "texas100": (6169, "texas/100/feats", "texas/100/labels"),
+}
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A file elsewhere: its name, its checksum (`sha256:…` or `git-blob:…`) and where it may be had, best first."""
+
+    file: str
+    checksum: str
+    addresses: tuple[str, ...]
+
 
 _COMMIT = "169de9de00de049dd2e571cf7279e64698ac046a"
 _PLACES = (f"https://github.com/privacytrustlab/datasets/raw/{_COMMIT}", "https://www.comp.nus.edu.sg/~reza/files")
@@ -32,23 +63,6 @@ REMOTES = {
         ("location30", "location", "sha256:927203f85a868f8ee17a0ded1dc61699efe602167beabe34fbf45b4b1de94b33"),
     )
 }
-# Classes and features of each table, and the file with its features, which has the labels too unless one follows.
-TABLES = {
-    "purchase100": (100, 600, ["dataset_purchase"]),
-    "location30": (30, 446, ["bangkok"]),
-    "texas100": (100, 6169, ["texas/100/feats", "texas/100/labels"]),
-}
-
-_UNIT = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
-_IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-# Torchvision's name, the classes, and the mean and deviation of each channel in units of 0 … 1.
-IMAGES = {
-    "cifar10": ("CIFAR10", 10, ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))),
-    "cifar10_past": ("CIFAR10", 10, _UNIT),
-    "cifar100": ("CIFAR100", 100, ((0.5070, 0.4865, 0.4409), (0.2673, 0.2564, 0.2761))),
-    "cifar100_past": ("CIFAR100", 100, _UNIT),
-    "svhn": ("SVHN", 10, _UNIT),
-}
 
 
 def load(name: str, *, size: int | None = None, seed: int = 0) -> Records:
@@ -56,7 +70,7 @@ def load(name: str, *, size: int | None = None, seed: int = 0) -> Records:
     return _share(name, paths.home() / "downloads", size, seed if size else 0)
 
 
-PUBLISHED = {name: partial(load, name) for name in (*IMAGES, "imagenet", *TABLES)}
+PUBLISHED = {name: partial(load, name) for name in (*SCALES, *TABLES)}
 
 
 @lru_cache(maxsize=2)
@@ -68,59 +82,55 @@ def _share(name: str, folder: Path, size: int | None, seed: int) -> Records:
         from torchvision.transforms import CenterCrop, Compose, Resize
 
         crop = Compose([Resize(256), CenterCrop(224)])
-        return replace(own.read_images(folder / name, change=crop, size=size, seed=seed), **_in_pixels(_IMAGENET))
-    whole = _whole(name, folder)
-    return whole if size is None else whole.take(own.chosen(name, len(whole), size, seed))
+        records = read_images(folder / name, change=crop, size=size, seed=seed)
+    else:
+        whole = _whole(name.removesuffix("_past"), folder)
+        records = whole if size is None else whole.take(np.sort(drawn(name, len(whole), size, seed)))
+    if name in TABLES:
+        return records
+    shift, scale = (tuple(round(255 * value, 4) for value in values) for values in SCALES[name])
+    return replace(records, shift=shift, scale=scale)
 
 
 @lru_cache(maxsize=1)
 def _whole(name: str, folder: Path) -> Records:
-    if name in TABLES:
-        classes, *_ = TABLES[name]
-        return Records(name, **cached(folder / f"{name}.npz", lambda: _table(name, folder)), classes=classes)
-    kind, classes, scale = IMAGES[name]
-    arrays = cached(folder / f"{kind.lower()}.npz", lambda: _from_torchvision(kind, folder))
-    return Records(kind.lower(), **arrays, classes=classes, **_in_pixels(scale))
+    make = _from_archive if name in TABLES else _from_torchvision
+    return Records(name, **cached(folder / f"{name}.npz", partial(make, name, folder)), classes=CLASSES[name])
 
 
-def _in_pixels(scale: tuple) -> dict[str, tuple[float, ...]]:
-    mean, deviation = (tuple(round(255 * value, 4) for value in values) for values in scale)
-    return {"shift": mean, "scale": deviation}
-
-
-def _from_torchvision(kind: str, folder: Path) -> dict[str, np.ndarray]:
+def _from_torchvision(name: str, folder: Path) -> dict[str, np.ndarray]:
     """Use the original files if they lie in `folder`, else download them to a place that is then removed."""
     folder.mkdir(parents=True, exist_ok=True)
     with suppress(RuntimeError):  # Torchvision's word for missing or damaged.
-        return _both_parts(kind, folder, download=False)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{kind}-") as passing:
+        return _both_parts(name, folder, download=False)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{name}-") as passing:
         try:
-            return _both_parts(kind, Path(passing), download=True)
+            return _both_parts(name, passing, download=True)
         except (RuntimeError, OSError) as error:
             advice = f"Connect to the internet and try again, or put the original files into {folder} yourself."
-            raise ConnectionError(f"{kind.lower()} could not be downloaded: {error} {advice}") from error
+            raise ConnectionError(f"{name} could not be downloaded: {error} {advice}") from error
 
 
-def _both_parts(kind: str, root: Path, *, download: bool) -> dict[str, np.ndarray]:
+def _both_parts(name: str, root: str | Path, *, download: bool) -> dict[str, np.ndarray]:
     """Train and test together: x (n, 3, 32, 32) uint8, y (n,)."""
     from torchvision import datasets
 
-    names = ("train", "test") if kind == "SVHN" else (True, False)
-    parts = [getattr(datasets, kind)(root, part, download=download) for part in names]
+    kinds = ("train", "test") if name == "svhn" else (True, False)
+    parts = [getattr(datasets, name.upper())(root, kind, download=download) for kind in kinds]
     x = np.concatenate([part.data for part in parts])
-    x = x if kind == "SVHN" else x.transpose(0, 3, 1, 2)  # CIFAR comes as (n, 32, 32, 3)
-    y = [part.labels if kind == "SVHN" else part.targets for part in parts]
-    return {"x": np.ascontiguousarray(x), "y": np.concatenate(y).astype(np.int64)}
+    x = x if name == "svhn" else x.transpose(0, 3, 1, 2)  # CIFAR comes as (n, 32, 32, 3)
+    y = np.concatenate([part.labels if name == "svhn" else part.targets for part in parts])
+    return {"x": np.ascontiguousarray(x), "y": y.astype(np.int64)}
 
 
-def _table(name: str, folder: Path) -> dict[str, np.ndarray]:
+def _from_archive(name: str, folder: Path) -> dict[str, np.ndarray]:
     """Fetch, verify and parse a table of zeros and ones; its labels count from 1."""
-    classes, features, files = TABLES[name]
-    readers = {files[0]: partial(binary_table, features=features, label=len(files) == 1)}
-    readers |= {file: partial(binary_table, features=0) for file in files[1:]}
+    features, *files = TABLES[name]
+    readers = {files[-1]: partial(binary_table, features=0)}
+    readers[files[0]] = partial(binary_table, features=features, label=len(files) == 1)
     found = read_archive(fetch(REMOTES[name], folder), readers)
     arrays = {"x": found[files[0]][0], "y": found[files[-1]][1] - 1}
-    Records(name, **arrays, classes=classes)  # Refuses what does not fit, before it is kept.
+    Records(name, **arrays, classes=CLASSES[name])  # Refuses what does not fit, before it is kept.
     return arrays
 
 
@@ -132,7 +142,87 @@ def binary_table(stream: BinaryIO, *, features: int, label: bool = True) -> tupl
     except ValueError as error:
         raise ValueError(f"{expected}, but {error}") from error
     x, y = np.ascontiguousarray(table[:, int(label) :]), table[:, 0].astype(np.int64) * label
-    if table.shape[1] != label + features or x.max(initial=0) > 1 or not len(table):
-        found = f"{len(table)} rows of {table.shape[1]} numbers up to {table.max(initial=0)}"
-        raise ValueError(f"{expected}; found {found}.")
+    (rows, columns), most = table.shape, table.max(initial=0)
+    if columns != label + features or x.max(initial=0) > 1 or not rows:
+        raise ValueError(f"{expected}; found {rows} rows of {columns} numbers up to {most}.")
     return x, y
+
+
+def read_archive(path: Path, readers: dict[str, Callable[[BinaryIO], Any]]) -> dict[str, Any]:
+    """Read files of a .tgz, each by its reader; all entries must be plain and stay inside the archive."""
+    found, seen = {}, []
+    try:
+        with tarfile.open(path, "r|gz") as archive:
+            for entry in archive:
+                place = PureWindowsPath(entry.name)  # It knows every way out: both slashes, drives and "..".
+                if place.anchor or ".." in place.parts or not (entry.isfile() or entry.isdir()):
+                    raise ValueError(f"{path.name} is not safe: {entry.name!r} climbs out or is a link. Delete it.")
+                seen.append(name := place.as_posix())
+                if name in readers and entry.isfile():
+                    found[name] = readers[name](archive.extractfile(entry))
+    except (tarfile.ReadError, EOFError, zlib.error) as error:
+        raise ValueError(f"{path.name} is not a whole .tgz archive: {error}. Delete it and load again.") from error
+    if missing := sorted(readers.keys() - found.keys()):
+        raise ValueError(f"{path.name} should hold {', '.join(missing)}, but holds {', '.join(seen) or 'nothing'}.")
+    return found
+
+
+def fetch(remote: Remote, folder: Path) -> Path:
+    """Return the verified file in `folder`, from the first address that gives the right one."""
+    from pooch import HTTPDownloader
+    from tqdm.auto import tqdm
+
+    place, faults = folder / remote.file, []
+    if place.exists():
+        try:
+            return verify(place, remote.checksum)
+        except ValueError as error:
+            faults.append(str(error))
+    for address in remote.addresses:
+        try:
+            bar = tqdm(desc=remote.file, total=1, unit="B", unit_scale=True, delay=2, leave=False)
+            with bar, atomically(place) as unfinished:
+                HTTPDownloader(progressbar=bar, timeout=30)(address, str(unfinished), None)
+                verify(unfinished, remote.checksum)
+            return place
+        except (OSError, ValueError) as error:  # What requests raises is an OSError.
+            faults.append(f"{address}: {error}")
+    tried = "\n  ".join([f"{remote.file} could not be had from any of its {len(remote.addresses)} addresses:", *faults])
+    raise ConnectionError(f"{tried}\nConnect to the internet and try again, or put the file into {folder} yourself.")
+
+
+def verify(path: Path, checksum: str) -> Path:
+    """Return `path` if the file has this checksum, `sha256:…` or Git's name for it, `git-blob:…`; raise if not."""
+    content = path.read_bytes()
+    blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+    found = f"sha256:{hashlib.sha256(content).hexdigest()}", f"git-blob:{blob.hexdigest()}"
+    if checksum.lower() not in found:
+        wrong = f"{path.name} ({len(content):,} bytes) is not the file that was expected"
+        raise ValueError(f"{wrong}: it should be {checksum}, but is {' or '.join(found)}.")
+    return path
+
+
+@contextmanager
+def atomically(path: Path) -> Iterator[Path]:
+    """Give a path beside `path` to write; it takes its place at the end, or vanishes if anything goes wrong."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.unfinished")
+    try:
+        yield unfinished
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def cached(path: Path, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """The arrays in `path`, an `.npz` without pickle; if it is missing or damaged, `make` them and write it."""
+    if path.exists():
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                return dict(file)
+        except (ValueError, EOFError, zipfile.BadZipFile) as error:
+            warnings.warn(f"{path.name} is damaged ({error}); it is made again.", stacklevel=2)
+    arrays = make()
+    with atomically(path) as unfinished, unfinished.open("wb") as file:
+        np.savez(file, **arrays)
+    return arrays
