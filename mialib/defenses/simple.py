@@ -1,18 +1,12 @@
 """Simple defenses: a few lines each on the hooks of `Plain`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 from torch.nn import functional as F
 
-from mialib.defenses.plain import Plain
 from mialib.errors import between
-
-if TYPE_CHECKING:
-    from mialib.training import Training
+from mialib.training import Plain, Training
 
 
 @dataclass(frozen=True)
