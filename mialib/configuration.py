@@ -78,7 +78,7 @@ class Configuration:
         """This side's parts."""
         options = {"validation": self.validation, **self.split_options}
         sides = splits.split(self.split, self.records(), seed=self.split_seed, **options)
-        return sides[known("side", self.side, sides.plan)]
+        return sides[known("side", self.side, sides)]
 
     def build_model(self) -> models.Network:
         """A fresh network; its seed depends on the side, so target and shadow start from different weights."""
