@@ -3,8 +3,7 @@
 >>> from mialib import data, models
 >>> digits = data.load("digits", size=64)
 >>> model = models.build("mlp", shape=digits.x.shape[1:], classes=10)
->>> history = fit(model, digits, Recipe(epochs=2, lr=0.05))
->>> [sorted(epoch) for epoch in history]
+>>> [sorted(epoch) for epoch in fit(model, digits, Recipe(epochs=2, lr=0.05))]
 [['epoch', 'loss'], ['epoch', 'loss']]
 
 The same seed and the same number of threads give the same weights, bit for bit, on a CPU.
