@@ -60,39 +60,28 @@ def six_parts(records: Records, *, seed: int = 0, validation: float = 0.0) -> Si
 def halves(
     records: Records, *, seed: int = 0, validation: float = 0.0, shadows: int = 1, inference: float = 0.0
 ) -> Sides:
-    """CRL's split: half of the records to `target`, half to `shadow-0`, `shadow-1`, …, each half into train and test.
-
-    Every shadow shuffles the same half with a seed of its own, so the shadows overlap with each other and never
-    with the target. `inference` sets that share of each half aside for defenses that tune on non-members.
-    """
+    """CRL's split: a half to `target`, the other, shuffled anew for each, to `shadow-0`, `shadow-1`, …"""
     between(1, np.inf, whole=True, shadows=shadows)
-    between(0, 1, inference=inference)
+    between(0, 1, inference=inference)  # the share of each half for defenses that tune on non-members
     ours, theirs = _equal_parts(np.random.default_rng(seed).permutation(len(records)), 2)
     orders = {f"shadow-{k}": np.random.default_rng([seed, k]).permutation(theirs) for k in range(shadows)}
-    aside = round(inference * len(ours))
-    dealt = {}
+    dealt, aside = {}, round(inference * len(ours))
     for name, order in ({"target": ours} | orders).items():
         dealt[name] = (*_equal_parts(order[aside:], 2), order[:aside])
     return _sides("halves", 4, records, dealt, validation)
 
 
 def quarters(records: Records, *, seed: int = 0, validation: float = 0.0) -> Sides:
-    """The sparsity paper's split: train and test for the target, the same for the shadow.
-
-    Its 1,000 validation records of 15,000 are 1/15; the test part gives up as many, to be as large as the members.
-    """
+    """The sparsity paper's split: train and test for the target, the same for the shadow."""
     four = _equal_parts(np.random.default_rng(seed).permutation(len(records)), 4)
     sides = _sides("quarters", 4, records, {"target": four[:2], "shadow": four[2:]}, validation)
-    for parts in sides.data.values():
+    for parts in sides.data.values():  # The test part gives up as many as validation takes, to be as large as train.
         parts["test"] = parts["test"][: len(parts["train"])]
     return sides
 
 
 def in_out(records: Records, *, seed: int = 0, validation: float = 0.0, models: int = 16) -> Sides:
-    """The split of reference attacks: `model-0`, `model-1`, …; train is what a model holds, test the rest.
-
-    Any model may play the target; the others are its references. Validation records stay out of the test part.
-    """
+    """Reference attacks' split: `model-0`, `model-1`, …, any of which may play the target; test is what it lacks."""
     dealt = {}
     for k, holds in enumerate(in_out_mask(len(records), models, seed=seed)):
         members = np.random.default_rng([seed, k]).permutation(np.flatnonzero(holds))

@@ -71,8 +71,8 @@ class Training:
     optimizer: torch.optim.Optimizer
     recipe: Recipe
     members: Pair
-    reference: Pair | None  # the inference part, for defenses that tune on non-members
-    validation: Pair | None  # set aside from the training part, for choosing when to stop
+    reference: Pair | None
+    validation: Pair | None
     generator: torch.Generator  # for a defense's own draws, which never change the members' order
     epoch: int = 0
     schedule: LRScheduler | None = None  # made after `prepare`; a defense may restart it
@@ -123,16 +123,13 @@ def fit(
     recipe: Recipe,
     *,
     defense: Plain = Plain(),
-    reference: Records | None = None,
-    validation: Records | None = None,
+    reference: Records | None = None,  # non-members that a defense may tune on; never evaluate on them
+    validation: Records | None = None,  # records that a defense may choose by; never evaluate on them
     seed: int = 0,
     device: str = "auto",
     on_epoch: Callable[[nn.Module, int], dict | None] | None = None,
 ) -> list[dict]:
-    """Train `model` in place; return each epoch's number, mean loss and what `on_epoch(model, epoch)` adds.
-
-    A defense may tune on `reference`, which holds non-members, and choose by `validation`; never evaluate on either.
-    """
+    """Train `model` in place; return each epoch's number, mean loss and what `on_epoch(model, epoch)` adds."""
     where = pick_device(device)
     model.to(where, memory_format=torch.channels_last if members.x.ndim == 4 else torch.preserve_format)
     order, generator = torch.Generator().manual_seed(seed), torch.Generator().manual_seed(seed + 1)
