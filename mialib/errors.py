@@ -8,19 +8,18 @@ from numpy.typing import ArrayLike
 
 
 def nearest(kind: str, name: str, names: Collection[str]) -> str:
-    """Say that `name` is unknown and suggest the nearest one."""
+    """Say that `name` is unknown and suggest the nearest one.
+
+    >>> nearest("model", "resnet2", ["mlp", "resnet20"])
+    "There is no model 'resnet2'; did you mean 'resnet20'? Known: mlp, resnet20."
+    """
     guess = difflib.get_close_matches(str(name), list(names), n=1, cutoff=0.5)
     hint = f"; did you mean {guess[0]!r}?" if guess else "."
     return f"There is no {kind} {name!r}{hint} Known: {', '.join(names)}."
 
 
 def known(kind: str, name: str, names: Collection[str]) -> str:
-    """Return `name` if it is one of `names`, else refuse it.
-
-    >>> known("model", "resnet2", ["mlp", "resnet20"])
-    Traceback (most recent call last):
-    ValueError: There is no model 'resnet2'; did you mean 'resnet20'? Known: mlp, resnet20.
-    """
+    """Return `name` if it is one of `names`, else refuse it."""
     if name not in names:
         raise ValueError(nearest(kind, name, names))
     return name

@@ -2,9 +2,6 @@
 
 >>> load("quick").images.recipe.epochs
 14
-
-Lessons ask for `images` (the target; its shadow is `.but(side="shadow")`) and for `baskets`. At `paper`, every
-experiment of the three papers stands under its own name too.
 """
 
 from dataclasses import dataclass
@@ -16,7 +13,7 @@ from mialib.training import Recipe
 
 @dataclass(frozen=True)
 class Profile:
-    """Named experiments, each the configuration of its target."""
+    """Named experiments, each the configuration of its target; the shadow is `.but(side="shadow")`."""
 
     name: str
     images: Configuration  # the course's image classifier
@@ -24,8 +21,7 @@ class Profile:
     experiments: dict[str, Configuration]  # these two, and more
 
 
-_MEMORISING = Recipe(epochs=14, batch_size=40, lr=0.03, weight_decay=1e-3)
-_LETTERS = Configuration(data="letters", options={"width": 8}, recipe=_MEMORISING, trace=3)
+_LETTERS = Configuration(options={"width": 8}, recipe=Recipe(14, 40, lr=0.03, weight_decay=1e-3), trace=3)
 _HALF_IN = {"split": "in_out", "split_options": {"models": 64}, "side": "model-0"}
 QUICK = {
     "images": _LETTERS,
@@ -59,26 +55,23 @@ PAST = {
 }
 
 
-def _crl(data: str, model: str, epochs: int, lr: float, *changes: tuple[int, float], **more) -> Configuration:
-    """Learning rates by epoch as in the authors' settings; k = 5 shadows on re-shuffled halves."""
+def _crl(data: str, model: str, epochs: int, lr: float, *changes: tuple[int, float], **more) -> dict:
+    """One experiment: learning rates by epoch as in the authors' settings, k = 5 shadows on re-shuffled halves."""
     milestones, factors = zip(*((at / epochs, rate / lr) for at, rate in changes), strict=True)
     more = {"batch_size": 256, "schedule": "steps", "milestones": milestones, "factors": factors} | more
-    plain = Configuration(split="halves", split_options={"shadows": 5}, device="auto")
-    return plain.but(data=data, model=model, recipe=Recipe(epochs, lr=lr, **more))
+    halves = Configuration(split="halves", split_options={"shadows": 5}, device="auto")
+    return {f"crl {data} {model}": halves.but(data=data, model=model, recipe=Recipe(epochs, lr=lr, **more))}
 
 
 CRL = {
-    f"crl {experiment.data} {experiment.model}": experiment
-    for experiment in (
-        _crl("cifar10", "vgg11", 120, 0.05, (50, 0.01), (80, 0.005), (100, 0.001)),
-        _crl("cifar10", "resnet18", 100, 0.01, (50, 1e-3), (80, 1e-4)),
-        _crl("cifar10", "densenet3", 50, 0.1, (20, 0.01), (40, 1e-3), batch_size=32),
-        _crl("cifar100", "googlenet", 80, 0.1, (40, 0.01), (60, 1e-3), augment=True),
-        _crl("cifar100", "resnet18", 100, 0.1, (0, 0.01), (1, 0.1), (50, 0.01), (80, 1e-3), augment=True),
-        _crl("cifar100", "densenet3", 100, 0.1, (40, 0.01), (70, 1e-3), (90, 1e-4), batch_size=32, augment=True),
-        _crl("svhn", "vgg11", 40, 0.1, (10, 0.01), (30, 1e-3)),
-        _crl("svhn", "resnet18", 40, 0.1, (10, 0.01), (30, 1e-3)),
-    )
+    **_crl("cifar10", "vgg11", 120, 0.05, (50, 0.01), (80, 0.005), (100, 0.001)),
+    **_crl("cifar10", "resnet18", 100, 0.01, (50, 1e-3), (80, 1e-4)),
+    **_crl("cifar10", "densenet3", 50, 0.1, (20, 0.01), (40, 1e-3), batch_size=32),
+    **_crl("cifar100", "googlenet", 80, 0.1, (40, 0.01), (60, 1e-3), augment=True),
+    **_crl("cifar100", "resnet18", 100, 0.1, (0, 0.01), (1, 0.1), (50, 0.01), (80, 1e-3), augment=True),
+    **_crl("cifar100", "densenet3", 100, 0.1, (40, 0.01), (70, 1e-3), (90, 1e-4), batch_size=32, augment=True),
+    **_crl("svhn", "vgg11", 40, 0.1, (10, 0.01), (30, 1e-3)),
+    **_crl("svhn", "resnet18", 40, 0.1, (10, 0.01), (30, 1e-3)),
 }
 
 # The dense network of the sparsity paper's Table 1: 14,000 members, 1,000 validation records a side.

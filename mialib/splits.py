@@ -5,36 +5,29 @@
 >>> {name: len(part) for name, part in sides["target"].parts().items()}
 {'train': 269, 'test': 299, 'inference': 299, 'validation': 30}
 
-- `six_parts` (PAST): train, inference and test for the target, the same for the shadow.
-- `halves` (CRL): one half to the target, the other to all shadows, each of which shuffles it anew.
-- `quarters` (sparsity): train and test for the target, the same for the shadow, evaluated on equal numbers.
-- `in_out` (LiRA, RMIA, Attack R): many models, every record in exactly half of them.
-
-Each sets a share `validation` of every training part aside, and leaves out what its parts do not divide.
+The schemes are `six_parts` (PAST), `halves` (CRL), `quarters` (sparsity) and `in_out` (reference attacks). Each sets a
+share `validation` of every training part aside, and leaves out what its parts do not divide.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import UserDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from mialib.data.records import Records
-from mialib.errors import between, known, nearest
+from mialib.errors import between, known
 
 
 @dataclass(frozen=True)
 class Side:
-    """The records around one model: `train` are its members, `test` its non-members in every evaluation.
+    """The records around one model."""
 
-    `inference` holds non-members that a defense may tune on, so it never serves to evaluate; `validation` is
-    set aside from the training part and is neither.
-    """
-
-    train: Records
-    test: Records
-    inference: Records | None = None
-    validation: Records | None = None
+    train: Records  # its members
+    test: Records  # its non-members in every evaluation
+    inference: Records | None = None  # non-members that a defense may tune on, so never evaluated on
+    validation: Records | None = None  # set aside from the training part: neither member nor non-member
 
     def __post_init__(self):
         for (a, first), (b, second) in combinations(self.parts().items(), 2):
@@ -47,85 +40,60 @@ class Side:
         return {name: part for name, part in vars(self).items() if part is not None}
 
 
-@dataclass(frozen=True, eq=False)
-class Sides(Mapping):
+class Sides(UserDict):
     """Sides by name. A side is made when it is asked for, so that a hundred models do not copy the data at once."""
 
-    records: Records
-    plan: dict[str, dict[str, np.ndarray]]  # side → part → positions in `records`
+    def __init__(self, records: Records, plan: dict[str, dict[str, np.ndarray]]):
+        super().__init__(plan)  # side → part → positions in `records`
+        self.records = records
 
     def __getitem__(self, name: str) -> Side:
-        plan = {part: where for part, where in self.plan[name].items() if len(where) or part in ("train", "test")}
-        return Side(**{part: self.records.take(where) for part, where in plan.items()})
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.plan)
-
-    def __len__(self) -> int:
-        return len(self.plan)
+        return Side(**{part: self.records.take(positions) for part, positions in self.data[name].items()})
 
 
 def six_parts(records: Records, *, seed: int = 0, validation: float = 0.0) -> Sides:
-    """PAST's split: six equal parts at random."""
-    _enough("six_parts", records, parts=6)
-    plan, six = {}, _equal_parts(_shuffled(len(records), seed), 6)
-    for name, (train, inference, test) in (("target", six[:3]), ("shadow", six[3:])):
-        plan[name] = _side(train, test, validation, inference)
-    return Sides(records, plan)
+    """PAST's split: train, inference and test for the target, the same for the shadow, all equal."""
+    six = _equal_parts(np.random.default_rng(seed).permutation(len(records)), 6)
+    return _sides("six_parts", 6, records, {"target": six[[0, 2, 1]], "shadow": six[[3, 5, 4]]}, validation)
 
 
 def halves(
     records: Records, *, seed: int = 0, validation: float = 0.0, shadows: int = 1, inference: float = 0.0
 ) -> Sides:
-    """CRL's split: half of the records to `target`, half to `shadow-0`, `shadow-1`, …, each half into train and test.
-
-    Every shadow shuffles the same half with a seed of its own, so the shadows overlap with each other and never
-    with the target. `inference` sets that share of each half aside for defenses that tune on non-members.
-    """
-    _enough("halves", records, parts=4)
+    """CRL's split: a half to `target`, the other, shuffled anew for each, to `shadow-0`, `shadow-1`, …"""
     between(1, np.inf, whole=True, shadows=shadows)
-    between(0, 1, inference=inference)
-    ours, theirs = _equal_parts(_shuffled(len(records), seed), 2)
-    orders = {"target": ours}
-    orders |= {f"shadow-{k}": _shuffled(theirs, [seed, k]) for k in range(shadows)}
-    plan, aside = {}, round(inference * len(ours))
-    for name, order in orders.items():
-        train, test = _equal_parts(order[aside:], 2)
-        plan[name] = _side(train, test, validation, order[:aside])
-    return Sides(records, plan)
+    between(0, 1, inference=inference)  # the share of each half for defenses that tune on non-members
+    ours, theirs = _equal_parts(np.random.default_rng(seed).permutation(len(records)), 2)
+    orders = {f"shadow-{k}": np.random.default_rng([seed, k]).permutation(theirs) for k in range(shadows)}
+    dealt, aside = {}, round(inference * len(ours))
+    for name, order in ({"target": ours} | orders).items():
+        dealt[name] = (*_equal_parts(order[aside:], 2), order[:aside])
+    return _sides("halves", 4, records, dealt, validation)
 
 
 def quarters(records: Records, *, seed: int = 0, validation: float = 0.0) -> Sides:
-    """The sparsity paper's split: four equal parts.
-
-    Its 1,000 validation records of 15,000 are 1/15; the test part gives up as many, to be as large as the members.
-    """
-    _enough("quarters", records, parts=4)
-    plan, four = {}, _equal_parts(_shuffled(len(records), seed), 4)
-    for name, (train, test) in (("target", four[:2]), ("shadow", four[2:])):
-        plan[name] = _side(train, test, validation)
-        plan[name]["test"] = test[: len(plan[name]["train"])]
-    return Sides(records, plan)
+    """The sparsity paper's split: train and test for the target, the same for the shadow."""
+    four = _equal_parts(np.random.default_rng(seed).permutation(len(records)), 4)
+    sides = _sides("quarters", 4, records, {"target": four[:2], "shadow": four[2:]}, validation)
+    for parts in sides.data.values():  # The test part gives up as many as validation takes, to be as large as train.
+        parts["test"] = parts["test"][: len(parts["train"])]
+    return sides
 
 
 def in_out(records: Records, *, seed: int = 0, validation: float = 0.0, models: int = 16) -> Sides:
-    """The split of reference attacks: `model-0`, `model-1`, …; train is what a model holds, test the rest.
-
-    Any model may play the target; the others are its references. Validation records stay out of the test part.
-    """
-    _enough("in_out", records, parts=2)
-    plan = {}
+    """Reference attacks' split: `model-0`, `model-1`, …, any of which may play the target; test is what it lacks."""
+    dealt = {}
     for k, holds in enumerate(in_out_mask(len(records), models, seed=seed)):
-        train, test = _shuffled(np.flatnonzero(holds), [seed, k]), np.flatnonzero(~holds)
-        plan[f"model-{k}"] = _side(train, test, validation)
-    return Sides(records, plan)
+        members = np.random.default_rng([seed, k]).permutation(np.flatnonzero(holds))
+        dealt[f"model-{k}"] = (members, np.flatnonzero(~holds))
+    return _sides("in_out", 2, records, dealt, validation)
 
 
 def in_out_mask(n: int, models: int, *, seed: int = 0) -> np.ndarray:
     """Which model holds which record: (models, n) bool, every record in exactly half of the models.
 
-    Each pair of models deals the records out afresh, one half to the first and the rest to the second. The other
-    models' columns betray the target's membership: an attack may look only at the models that it is given.
+    Each pair of models deals the records out afresh. So the other models' rows betray the target's membership: an
+    attack may look only at the models that it is given.
 
     >>> in_out_mask(6, 4).sum(axis=0), in_out_mask(6, 4).sum(axis=1)
     (array([2, 2, 2, 2, 2, 2]), array([3, 3, 3, 3]))
@@ -134,9 +102,8 @@ def in_out_mask(n: int, models: int, *, seed: int = 0) -> np.ndarray:
     if models % 2:
         raise ValueError(f"models must be even, so that a record can be in exactly half of them; found {models}.")
     rng = np.random.default_rng(seed)
-    first = np.zeros((models // 2, n), bool)
-    for row in first:
-        row[rng.permutation(n)[: n // 2]] = True
+    shuffles = [rng.permutation(n) for _ in range(models // 2)]
+    first = np.argsort(shuffles, axis=1) < n // 2  # Whoever stands in the first half of a pair's shuffle.
     return np.stack([first, ~first], axis=1).reshape(models, n)
 
 
@@ -146,21 +113,9 @@ SPLITS = {"six_parts": six_parts, "halves": halves, "quarters": quarters, "in_ou
 def split(name: str, records: Records, *, seed: int = 0, **options) -> Sides:
     """Split by a scheme's name; the options are the scheme's own."""
     scheme = SPLITS[known("split", name, SPLITS)]
-    names = [option for option in scheme.__kwdefaults__ if option != "seed"]
-    if unknown := [option for option in options if option not in names]:
-        raise ValueError(f"In {name}: {nearest('option', unknown[0], names)}")
+    for option in options:
+        known(f"{name} option", option, scheme.__kwdefaults__)
     return scheme(records, seed=seed, **options)
-
-
-def _enough(scheme: str, records: Records, *, parts: int) -> None:
-    """Refuse too few records: every part should have about one of each class."""
-    if len(records) < (need := parts * records.classes):
-        found = f"{records.name} has {len(records)}. Load more records or fewer classes."
-        raise ValueError(f"{scheme} needs at least {parts} × {records.classes} = {need} records, but {found}")
-
-
-def _shuffled(positions: int | np.ndarray, seed: int | list[int]) -> np.ndarray:
-    return np.random.default_rng(seed).permutation(positions)
 
 
 def _equal_parts(order: np.ndarray, parts: int) -> np.ndarray:
@@ -168,10 +123,18 @@ def _equal_parts(order: np.ndarray, parts: int) -> np.ndarray:
     return order[: len(order) // parts * parts].reshape(parts, -1)
 
 
-def _side(train: np.ndarray, test: np.ndarray, validation: float, inference: Sequence[int] = ()) -> dict:
-    """The plan of a side: its validation share comes out of the training part."""
+def _sides(scheme: str, parts: int, records: Records, dealt: dict[str, Sequence], validation: float) -> Sides:
+    """Set validation aside from the positions dealt to each side: (train, test) or (train, test, inference)."""
     between(0, 1, validation=validation)
-    held_out = round(validation * len(train))
-    if held_out == len(train):
-        raise ValueError(f"validation = {validation} leaves no records to train on. Choose a smaller share.")
-    return {"train": train[held_out:], "test": test, "inference": inference, "validation": train[:held_out]}
+    if len(records) < (need := parts * records.classes):  # Every part should have about one of each class.
+        found = f"{records.name} has {len(records)}. Load more records or fewer classes."
+        raise ValueError(f"{scheme} needs at least {parts} × {records.classes} = {need} records, but {found}")
+    plan = {}
+    for name, (train, *others) in dealt.items():
+        held_out = round(validation * len(train))
+        if held_out == len(train):
+            raise ValueError(f"validation = {validation} leaves no records to train on. Choose a smaller share.")
+        side = {"train": train[held_out:], "validation": train[:held_out]}
+        side |= zip(("test", "inference"), others, strict=False)
+        plan[name] = {part: positions for part, positions in side.items() if len(positions)}
+    return Sides(records, plan)

@@ -27,13 +27,7 @@ from pathlib import Path
 from filelock import FileLock
 
 MANIFEST = "manifest.json"
-REFUSALS = {  # What a disk may say, in words that say what to do.
-    errno.ENOSPC: "The disk is full. Free some space",
-    errno.EDQUOT: "The disk quota is used up. Free some space",
-    errno.EROFS: "The disk is read-only",
-    errno.EACCES: "The folder may not be written",
-    errno.EPERM: "The folder may not be written",
-}
+REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}  # what a disk may say
 
 
 @dataclass(frozen=True)
@@ -60,9 +54,8 @@ class Store:
             with self._locked(key):
                 if folder.exists() and (fault := _fault(folder)):  # Another process may have mended it meanwhile.
                     aside = folder.rename(self.root / f".broken-{key}-{time.time_ns()}").name
-                    warnings.warn(
-                        f"{folder} is not whole: {fault}. It was moved to {aside} and is made again.", stacklevel=3
-                    )
+                    remedy = f"The folder was moved to {aside} and is made again."
+                    warnings.warn(f"{folder} is not whole: {fault} is missing or damaged. {remedy}", stacklevel=3)
         return folder if folder.exists() else None
 
     @contextmanager
@@ -75,8 +68,8 @@ class Store:
         except OSError as error:
             if error.errno not in REFUSALS:
                 raise
-            advice = "or set MIALIB_HOME to a folder with space that you may write. Nothing finished was lost"
-            raise type(error)(error.errno, f"{REFUSALS[error.errno]}, {advice}", str(self.root)) from error
+            advice = "Free some space, or set MIALIB_HOME to a folder that you may write. Nothing finished was lost"
+            raise type(error)(error.errno, f"{error.strerror}. {advice}", str(self.root)) from error
 
     def _make(self, folder: Path, make: Callable[[Path], None]) -> None:
         """Called under the lock of its key, so unfinished folders of this key belong to processes that died."""
@@ -96,7 +89,6 @@ class Store:
 
 
 def write_json(path: Path, content: object) -> None:
-    """Write readable JSON."""
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -105,17 +97,13 @@ def read_json(path: Path) -> dict:
 
 
 def _fault(folder: Path) -> str | None:
-    """What is wrong with a folder; None if it is whole."""
+    """The first file that is not as it was written; None if the folder is whole."""
     try:
-        manifest = read_json(folder / MANIFEST).items()
+        written = read_json(folder / MANIFEST).items()
     except (OSError, ValueError, AttributeError):
-        return f"{MANIFEST} is missing or damaged"
-    for name, checksum in manifest:
-        if not (folder / name).is_file():
-            return f"{name} is missing"
-        if _checksum(folder / name) != checksum:
-            return f"{name} has changed since it was written"
-    return None
+        return MANIFEST
+    files = ((folder / name, checksum) for name, checksum in written)
+    return next((path.name for path, checksum in files if not path.is_file() or _checksum(path) != checksum), None)
 
 
 def _checksum(path: Path) -> str:

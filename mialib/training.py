@@ -1,14 +1,12 @@
-"""One training loop that every defense plugs into.
+"""One training loop, and the hooks through which every defense plugs into it.
 
 >>> from mialib import data, models
 >>> digits = data.load("digits", size=64)
 >>> model = models.build("mlp", shape=digits.x.shape[1:], classes=10)
->>> history = fit(model, digits, Recipe(epochs=2, lr=0.05))
->>> [sorted(epoch) for epoch in history]
+>>> [sorted(epoch) for epoch in fit(model, digits, Recipe(epochs=2, lr=0.05))]
 [['epoch', 'loss'], ['epoch', 'loss']]
 
-The records live on the device as tensors; an epoch is a shuffle and slices of it. The same seed and the same
-number of threads give the same weights, bit for bit, on a CPU.
+The same seed and the same number of threads give the same weights, bit for bit, on a CPU.
 """
 
 from __future__ import annotations
@@ -19,12 +17,15 @@ from math import inf, isfinite
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LRScheduler
 from tqdm.auto import tqdm
 
 from mialib.augment import crop_and_flip
 from mialib.data.records import Records
-from mialib.defenses.plain import Plain
-from mialib.errors import between
+from mialib.errors import between, known
+
+Pair = tuple[Tensor, Tensor]  # x and y on the device
 
 
 @dataclass(frozen=True)
@@ -42,28 +43,24 @@ class Recipe:
     augment: bool | str = False  # True: random crops (padding 4) and flips, each record by its own draw; or "flip"
 
     def __post_init__(self):
+        known("schedule", self.schedule, ("cosine", "steps", "constant"))
         between(1, inf, whole=True, epochs=self.epochs, batch_size=self.batch_size)
-        if self.schedule not in ("cosine", "steps", "constant"):
-            raise ValueError(f"schedule must be 'cosine', 'steps' or 'constant', found {self.schedule!r}.")
+        between(0, inf, lr=self.lr, weight_decay=self.weight_decay)
+        between(0, 1, momentum=self.momentum, milestones=self.milestones)
         if self.augment not in (True, False, "flip"):
             raise ValueError(f"augment must be True, False or 'flip', found {self.augment!r}.")
         if self.schedule == "steps" and len(self.milestones) != len(self.factors):
             raise ValueError(f"Each milestone needs its factor, found {self.milestones} and {self.factors}.")
-        between(0, inf, lr=self.lr, weight_decay=self.weight_decay)
-        between(0, 1, momentum=self.momentum, milestones=self.milestones)
 
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         return torch.optim.SGD(model.parameters(), self.lr, self.momentum, weight_decay=self.weight_decay)
 
-    def scheduler(self, optimizer: torch.optim.Optimizer) -> torch.optim.lr_scheduler.LRScheduler:
+    def scheduler(self, optimizer: torch.optim.Optimizer) -> LRScheduler:
         if self.schedule == "cosine":
-            return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.epochs)
+            return CosineAnnealingLR(optimizer, self.epochs)
         steps = list(zip(self.milestones, self.factors, strict=True)) if self.schedule == "steps" else []
-
-        def factor(epoch: int) -> float:
-            return [1.0, *(factor for share, factor in steps if epoch >= round(share * self.epochs))][-1]
-
-        return torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+        steps = [(round(share * self.epochs), factor) for share, factor in [(0, 1.0), *steps]]
+        return LambdaLR(optimizer, lambda epoch: [factor for start, factor in steps if epoch >= start][-1])
 
 
 @dataclass
@@ -73,16 +70,14 @@ class Training:
     model: nn.Module
     optimizer: torch.optim.Optimizer
     recipe: Recipe
-    members: tuple[Tensor, Tensor]
-    reference: tuple[Tensor, Tensor] | None  # the inference part, for defenses that tune on non-members
-    validation: tuple[Tensor, Tensor] | None  # set aside from the training part, for choosing when to stop
+    members: Pair
+    reference: Pair | None
+    validation: Pair | None
     generator: torch.Generator  # for a defense's own draws, which never change the members' order
     epoch: int = 0
-    schedule: torch.optim.lr_scheduler.LRScheduler | None = None  # made after `prepare`; a defense may restart it
+    schedule: LRScheduler | None = None  # made after `prepare`; a defense may restart it
 
-    def batches(
-        self, records: tuple[Tensor, Tensor], *, generator: torch.Generator | None = None
-    ) -> Iterator[tuple[Tensor, Tensor]]:
+    def batches(self, records: Pair, *, generator: torch.Generator | None = None) -> Iterator[Pair]:
         """One shuffled pass over tensors on the device."""
         x, y = records
         order = torch.randperm(len(y), generator=generator or self.generator).to(y.device)
@@ -90,20 +85,35 @@ class Training:
             yield x[chosen], y[chosen]
 
 
+@dataclass(frozen=True)
+class Plain:
+    """Cross-entropy and nothing else; a defense changes a hook or two. Introduced in notebook 01."""
+
+    def prepare(self, training: Training) -> None:
+        """Before the first step: add to `training`, wrap its model, or replace its optimizer."""
+
+    def start_epoch(self, training: Training) -> None:
+        """Before each epoch; `training.epoch` counts from 1."""
+
+    def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
+        """The loss of one batch of members. Most defenses live here."""
+        return F.cross_entropy(training.model(x), y)
+
+    def after_backward(self, training: Training) -> None:
+        """Between backward and step: penalties on the weights go into their gradients."""
+
+
 def pick_device(device: str = "auto") -> torch.device:
-    """`"auto"` takes CUDA, then MPS, then the CPU."""
-    if device != "auto":
-        return torch.device(device)
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    """`"auto"` takes the accelerator (CUDA, MPS) if there is one, else the CPU."""
+    if device == "auto":
+        device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else "cpu"
+    return torch.device(device)
 
 
-def to_device(records: Records, device: torch.device) -> tuple[Tensor, Tensor]:
+def to_device(records: Records, device: torch.device) -> Pair:
     """The records as (x, y) tensors; images are laid out channels last, which convolutions prefer."""
     x = torch.from_numpy(records.scaled()).to(device)
-    if x.ndim == 4:
-        x = x.contiguous(memory_format=torch.channels_last)
+    x = x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
     return x, torch.tensor(records.y, dtype=torch.long, device=device)
 
 
@@ -113,28 +123,23 @@ def fit(
     recipe: Recipe,
     *,
     defense: Plain = Plain(),
-    reference: Records | None = None,
-    validation: Records | None = None,
+    reference: Records | None = None,  # non-members that a defense may tune on; never evaluate on them
+    validation: Records | None = None,  # records that a defense may choose by; never evaluate on them
     seed: int = 0,
     device: str = "auto",
     on_epoch: Callable[[nn.Module, int], dict | None] | None = None,
 ) -> list[dict]:
-    """Train `model` in place and return one dictionary an epoch, with its number and its mean loss.
-
-    `reference` holds non-members that a defense may tune on, `validation` records that it may choose by; never
-    evaluate on either. `on_epoch(model, epoch)` may return more entries for the history.
-    """
+    """Train `model` in place; return each epoch's number, mean loss and what `on_epoch(model, epoch)` adds."""
     where = pick_device(device)
     model.to(where, memory_format=torch.channels_last if members.x.ndim == 4 else torch.preserve_format)
     order, generator = torch.Generator().manual_seed(seed), torch.Generator().manual_seed(seed + 1)
-    optimizer = recipe.optimizer(model)
     parts = [to_device(part, where) if part is not None else None for part in (members, reference, validation)]
-    training = Training(model, optimizer, recipe, *parts, generator)
-    history = []
+    training, history = Training(model, recipe.optimizer(model), recipe, *parts, generator), []
     with torch.random.fork_rng(devices=[where] if where.type == "cuda" else []):
         torch.manual_seed(seed)  # Dropout draws from the global generator; give it back as it was.
         defense.prepare(training)
-        _check_model(model, training.model)
+        if not set(model.parameters()) <= set(training.model.parameters()):  # A copy would be thrown away.
+            raise ValueError("prepare() must wrap the model that it is given, but its parameters are no longer there.")
         training.schedule = recipe.scheduler(training.optimizer)
         for training.epoch in tqdm(range(1, recipe.epochs + 1), "training", delay=2, leave=False, unit="epoch"):
             history.append(_epoch(training, defense, order))
@@ -142,12 +147,6 @@ def fit(
             if on_epoch is not None:
                 history[-1] |= on_epoch(training.model, training.epoch) or {}
     return history
-
-
-def _check_model(given: nn.Module, prepared: nn.Module) -> None:
-    """A defense may wrap the model that it is given; a copy would be trained in its place and thrown away."""
-    if not {id(p) for p in given.parameters()} <= {id(p) for p in prepared.parameters()}:
-        raise ValueError("prepare() must wrap the model that it is given, but its parameters are no longer there.")
 
 
 def _epoch(training: Training, defense: Plain, order: torch.Generator) -> dict:
@@ -166,8 +165,6 @@ def _epoch(training: Training, defense: Plain, order: torch.Generator) -> dict:
         total += loss.detach() * len(y)
     mean = total.item() / len(training.members[1])
     if not isfinite(mean):
-        raise FloatingPointError(
-            f"The loss became NaN or infinite in epoch {training.epoch}. "
-            f"Lower the learning rate ({training.recipe.lr}) or the defense's strength."
-        )
+        advice = f"Lower the learning rate ({training.recipe.lr}) or the defense's strength."
+        raise FloatingPointError(f"The loss became NaN or infinite in epoch {training.epoch}. {advice}")
     return {"epoch": training.epoch, "loss": mean}

@@ -90,7 +90,7 @@ def test_the_usual_store_is_in_the_home_folder(tiny, tmp_path, monkeypatch):
 def test_a_damaged_run_is_made_again(run, tiny, store):
     damaged = runs.get(tiny, store=store).folder / "signals.npz"
     damaged.write_bytes(damaged.read_bytes()[:-100])
-    with pytest.warns(UserWarning, match=r"signals\.npz has changed"):
+    with pytest.warns(UserWarning, match=r"signals\.npz is missing or damaged"):
         mended = runs.get(tiny, store=store)
     assert_array_equal(mended.signals.logits, run.signals.logits)
 

@@ -167,7 +167,7 @@ def test_sides_are_made_one_at_a_time():
         ("in_out", {"models": 3}, "must be even|at least 2"),
         ("in_out", {"models": 0}, "must be even|at least 2"),
         ("in_out", {"model": 4}, "did you mean 'models'"),
-        ("quarters", {"shadows": 2}, "no option 'shadows'"),
+        ("quarters", {"shadows": 2}, "no quarters option 'shadows'"),
         ("thirds", {}, "no split 'thirds'"),
     ],
 )

@@ -102,10 +102,10 @@ def make_a_file(folder):
 
 
 DAMAGES = {
-    "part-1.txt has changed": truncate,
+    "part-1.txt is missing or damaged": truncate,
     "part-2.txt is missing": lambda folder: (folder / "part-2.txt").unlink(),
     f"{MANIFEST} is missing": lambda folder: (folder / MANIFEST).unlink(),
-    "missing or damaged": lambda folder: (folder / MANIFEST).write_text('{"part-0.txt": '),
+    "not whole: manifest.json": lambda folder: (folder / MANIFEST).write_text('{"part-0.txt": '),
     f"{MANIFEST} is missing or damaged": lambda folder: (folder / MANIFEST).write_text("[]"),
     "is not whole": make_foreign,
     "made again": make_a_file,
@@ -197,7 +197,7 @@ def small_disk(tmp_path):
 
 def test_a_full_disk_keeps_what_was_finished(small_disk):
     store = Store(small_disk / "runs")
-    with pytest.raises(OSError, match=r"disk is full.*MIALIB_HOME"):
+    with pytest.raises(OSError, match=r"No space left.*MIALIB_HOME"):
         [store.get(f"key-{i}", writer(f"key-{i}")) for i in range(20)]
     finished = [path.name for path in store.root.glob("key-*")]
     assert len(finished) > 3
@@ -214,7 +214,7 @@ def test_a_read_only_disk_still_serves_what_is_there(small_disk):
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     assert content(store.get("key", never)) == expected("key")
     for key in ("new", "broken"):
-        with pytest.raises(OSError, match=r"read-only.*MIALIB_HOME"):
+        with pytest.raises(OSError, match=r"Read-only.*MIALIB_HOME"):
             store.get(key, writer(key))
 
 

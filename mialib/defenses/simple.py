@@ -1,26 +1,17 @@
 """Simple defenses: a few lines each on the hooks of `Plain`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 from torch.nn import functional as F
 
-from mialib.defenses.plain import Plain
 from mialib.errors import between
-
-if TYPE_CHECKING:
-    from mialib.training import Training
+from mialib.training import Plain, Training
 
 
 @dataclass(frozen=True)
 class LabelSmoothing(Plain):
-    """The true class gets 1 − ε, the others share ε equally. Introduced in notebook 02.
-
-    (torch's own option gives the true class a part of ε too: its ε is ours times C / (C − 1).)
-    """
+    """The true class gets 1 − ε, the others share ε equally. Introduced in notebook 02."""
 
     strength: float = 0.1
 
@@ -29,5 +20,5 @@ class LabelSmoothing(Plain):
 
     def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
         logits = training.model(x)
-        classes = logits.shape[1]
+        classes = logits.shape[1]  # torch gives the true class a part of ε too: its ε is ours times C / (C − 1).
         return F.cross_entropy(logits, y, label_smoothing=self.strength * classes / max(classes - 1, 1))
