@@ -18,8 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mialib.arrays import as_array
-from mialib.errors import nearest
+from mialib.errors import as_array, known
 from mialib.signals import Signals
 
 
@@ -123,17 +122,10 @@ def _check(bank: Bank) -> None:
         )
 
 
-def folder() -> Path:
-    """Where the shipped banks lie: a checkout's `data/bank`, or inside the installed package."""
-    package = Path(__file__).resolve().parent
-    checkout = package.parent / "data" / "bank"
-    return checkout if checkout.is_dir() else package / "shipped"
-
-
 def load(name: str = "letters", *, views: bool = False) -> Bank:
     """The shipped bank called `name`; with `views`, also the models' answers on shifted records."""
-    known = sorted(path.stem for path in folder().glob("*.npz"))
-    if name not in known:
-        raise ValueError(nearest("signal bank", name, known))
-    bank = Bank.read(folder() / f"{name}.npz")
+    package = Path(__file__).resolve().parent
+    folders = (package.parent / "data" / "bank", package / "shipped")  # of a checkout, of an installed package
+    shipped = {path.stem: path for folder in folders for path in sorted(folder.glob("*.npz"))}
+    bank = Bank.read(shipped[known("signal bank", name, shipped)])
     return bank if views else replace(bank, views=None, population=replace(bank.population, views=None))

@@ -14,7 +14,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from mialib import __version__, paths
+from mialib import __version__, store
 
 SHOWN = ("torch", "torchvision", "numpy", "scikit-learn", "matplotlib", "ipywidgets", "jupyterlab")
 ROOM = 1.0  # GB: CIFAR-10 and the runs of the course fit
@@ -58,7 +58,7 @@ def broken_pair(*, certain: bool = False) -> list[str]:
 
 def store_facts() -> tuple[str, list[str]]:
     """Where runs and downloads are kept, and what hinders that."""
-    home = paths.home()
+    home = store.home()
     there = next(folder for folder in (home, *home.parents) if folder.exists())
     free = shutil.disk_usage(there).free / 1e9
     name = f"~/{home.relative_to(Path.home())}" if home.is_relative_to(Path.home()) else str(home)

@@ -1,4 +1,4 @@
-"""Sentences for bad input: what was expected, what was found, what to do."""
+"""What users hand in: taken as it is meant, or refused with what was expected, what was found and what to do."""
 
 import difflib
 from collections.abc import Collection
@@ -42,3 +42,20 @@ def between(low: float, high: float, /, *, whole: bool = False, nan: bool = Fals
         kind = "a whole number" if whole else "a number"
         allowed = f" in {low} … {high}" if high < np.inf else f", at least {low}"
         raise ValueError(f"{name} must be {kind}{allowed}, found {value}.")
+
+
+def as_array(values: ArrayLike, *, kind: str = "biuf", what: str = "values") -> np.ndarray:
+    """`values` as an array of one of NumPy's `kind`s; a torch tensor is taken from its graph and its device.
+
+    Whole numbers stored as floats pass for integers; nothing else is converted behind the user's back.
+    """
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        values = (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
+    array = np.asarray(values)
+    if kind == "iu" and array.dtype.kind == "f" and ((np.abs(array) < 2**53) & (array == array.round())).all():
+        return array.astype(np.int64)
+    if array.dtype.kind not in kind:
+        wanted = {"iu": "integers", "b": "True or False for each record"}.get(kind, "real numbers")
+        raise ValueError(f"{what} must be {wanted}, found an array of {array.dtype}.")
+    return array

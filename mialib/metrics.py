@@ -23,8 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mialib.arrays import as_array
-from mialib.errors import between
+from mialib.errors import as_array, between
 from mialib.estimates import Estimate, Evaluation
 
 

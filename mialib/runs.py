@@ -27,11 +27,11 @@ import torch
 from joblib import Parallel, delayed
 from tqdm.auto import tqdm
 
-from mialib import __version__, data, models, paths, splits
+from mialib import __version__, data, models, splits
 from mialib.defenses import DEFENSES, Plain
 from mialib.errors import known
 from mialib.signals import Signals, collect, loss_gap, predict
-from mialib.store import Store, read_json, write_json
+from mialib.store import Store, home, read_json, write_json
 from mialib.training import Recipe, fit, pick_device
 
 CODE_VERSION = 1  # Raise it when the same configuration would give other numbers; a test notices.
@@ -176,13 +176,13 @@ class Run:
 
 def get(configuration: Configuration, *, store: Store | None = None) -> Run:
     """The run of this configuration, from the store or trained now."""
-    store = store or Store(paths.home() / "runs")
+    store = store or Store(home() / "runs")
     return Run(configuration, store.get(configuration.key, lambda folder: train(configuration, folder)))
 
 
 def get_all(configurations: list[Configuration], *, store: Store | None = None, jobs: int | None = None) -> list[Run]:
     """Several runs, the missing ones side by side in `jobs` processes: one a core unless told, or 1 with a GPU."""
-    store = store or Store(paths.home() / "runs")
+    store = store or Store(home() / "runs")
     missing = [c for c in configurations if store.find(c.key) is None]
     if len(missing) > 1:
         on_cpu = all(pick_device(c.device).type == "cpu" for c in missing)

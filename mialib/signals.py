@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mialib.arrays import as_array, log_softmax, scaled_confidence
+from mialib.errors import as_array
 
 if TYPE_CHECKING:
     from torch import nn
@@ -135,6 +136,29 @@ def pool(shadows: Signals | Sequence[Signals]) -> Signals:
         np.concatenate([shadow.truth() for shadow in shadows]),
         more={name: np.concatenate([shadow.more[name] for shadow in shadows]) for name in common},
     )
+
+
+def log_softmax(logits: ArrayLike) -> np.ndarray:
+    """Log-probabilities (…, classes) in float64; no exponential can overflow."""
+    logits = np.asarray(logits, np.float64)
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+
+
+def scaled_confidence(logits: ArrayLike, labels: np.ndarray) -> np.ndarray:
+    """LiRA's φ = log p_y − log Σ_{i≠y} p_i, from logits so that it stays finite where p_y rounds to 1: (n,).
+
+    >>> scaled_confidence(np.log([[0.7, 0.2, 0.1]]), np.array([0])).round(7)
+    array([0.8472979])
+    """
+    logits = np.array(logits, np.float64)
+    if logits.shape[-1] < 2:
+        raise ValueError("A confidence compares the label's class with the others; one class alone has none.")
+    rows = np.arange(len(labels))
+    own = logits[rows, labels]
+    logits[rows, labels] = -np.inf
+    top = logits.max(axis=-1)
+    return own - top - np.log(np.exp(logits - top[:, None]).sum(axis=-1))
 
 
 def loss_gap(signals: Signals) -> float:

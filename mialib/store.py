@@ -88,6 +88,16 @@ class Store:
             shutil.rmtree(work, ignore_errors=True)  # Once it is renamed, there is nothing.
 
 
+def home() -> Path:
+    """The folder for runs and downloads. It is made when something is first written."""
+    if chosen := os.environ.get("MIALIB_HOME"):
+        return Path(chosen).expanduser()
+    checkout = Path(__file__).resolve().parents[1]
+    if (checkout / "notebooks" / "source").is_dir():
+        return checkout / "data"
+    return Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "mialib"
+
+
 def write_json(path: Path, content: object) -> None:
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -12,10 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 from mialib import attacks, metrics
-from mialib.arrays import scaled_confidence
 from mialib.attacks.reference import attack_r_scores, likelihood_ratio, lira_scores, rmia_scores
 from mialib.attacks.threshold import best_threshold, entropy_score, modified_entropy_score
-from mialib.signals import Signals
+from mialib.signals import Signals, scaled_confidence
 
 # ---------------------------------------------------------------- worked examples
 

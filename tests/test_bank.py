@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import attack_checks as checks
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mialib import attacks, data, metrics, splits
-from mialib.bank import Bank, folder, load
+from mialib.bank import Bank, load
+
+FOLDER = Path(__file__).resolve().parents[1] / "data" / "bank"
 
 
 @pytest.fixture(scope="module")
@@ -20,11 +23,11 @@ def letters():
 
 @pytest.fixture(scope="module")
 def facts():
-    return json.loads((folder() / "letters.json").read_text())
+    return json.loads((FOLDER / "letters.json").read_text())
 
 
 def test_the_shipped_file_is_the_one_that_was_made(facts):
-    assert hashlib.sha256((folder() / "letters.npz").read_bytes()).hexdigest() == facts["sha256"]
+    assert hashlib.sha256((FOLDER / "letters.npz").read_bytes()).hexdigest() == facts["sha256"]
 
 
 def test_the_shipped_bank_has_64_models_on_2400_records(letters):

@@ -41,9 +41,9 @@ sys.exit(1 if result.error_before_exec or result.error_in_exec else 0)
 
 AWAY_FROM_THE_CHECKOUT = """
 import mialib
-from mialib import attacks, data, metrics, paths, plots, profiles, runs, widgets
+from mialib import attacks, data, metrics, plots, profiles, runs, store, widgets
 print(mialib.__file__)
-print(paths.home())
+print(store.home())
 print(len(data.load("letters", size=20, seed=0).y), "letters")
 from mialib.training import Recipe
 tiny = runs.Configuration(data="digits", size=240, model="mlp", options={"widths": (16,)}, recipe=Recipe(epochs=1))
@@ -87,7 +87,8 @@ class Colab:
 def wheel(tmp_path_factory):
     """mialib as pip builds it, from a copy, so that the checkout stays clean."""
     source = tmp_path_factory.mktemp("source")
-    shutil.copytree(ROOT / "mialib", source / "mialib", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("mialib", "data/bank"):
+        shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     offline = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]

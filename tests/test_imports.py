@@ -16,7 +16,7 @@ MODULES = {
     ".".join(("mialib", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
     for path in sorted(ROOT.rglob("*.py"))
 }
-ARRAYS = "metrics errors arrays bank paths store splits signals attacks data plots widgets checks ledger".split()
+ARRAYS = "metrics errors bank store splits signals attacks data plots widgets checks ledger".split()
 ARRAY_LAYER = [name for name in MODULES if name.split(".")[1:2] and name.split(".")[1] in ARRAYS]
 
 

@@ -15,8 +15,7 @@ import numpy as np
 from tqdm import tqdm
 
 from mialib import bank, data, observe, profiles, runs
-from mialib.arrays import scaled_confidence
-from mialib.signals import predict
+from mialib.signals import predict, scaled_confidence
 from mialib.splits import in_out_mask
 from mialib.store import read_json, write_json
 from notebooks import ROOT

@@ -247,10 +247,10 @@ def run(chosen: list[Lesson], series: list[Lesson], profile: str) -> None:
     """Execute into build/ and say what was made."""
     import pages
 
-    from mialib import paths
+    from mialib import store
 
     BUILD.mkdir(exist_ok=True)
-    done = execute_all(chosen, series, home=paths.home(), profile=profile, figures=BUILD / "figures")
+    done = execute_all(chosen, series, home=store.home(), profile=profile, figures=BUILD / "figures")
     for name, notebook in done.items():
         nbformat.write(notebook, BUILD / f"{name}.ipynb")
     pages.write(done, {lesson.name: lesson for lesson in series}, BUILD)

@@ -18,7 +18,7 @@ import numpy as np
 
 from mialib.attacks.neural import log_odds, perceptron
 from mialib.attacks.threshold import fitted_on
-from mialib.errors import nearest
+from mialib.errors import known
 from mialib.signals import Signals
 
 
@@ -32,23 +32,22 @@ def augmentation_attack(
     seed: int = 0,
 ) -> np.ndarray:
     """Log-odds of membership from the bits in `views`, "rotations" or "shifts": (n,). `columns` picks some of them."""
-    if form not in ("original", "past"):
-        raise ValueError(nearest("augmentation attack", form, ("original", "past")))
+    known("augmentation attack", form, ("original", "past"))
     shadow = fitted_on(shadow, target)
-    ours, theirs = (_bits(signals, views)[:, columns] for signals in (shadow, target))
-    if ours.shape[1] != theirs.shape[1]:
-        raise ValueError(
-            f"Shadow and target must be asked about the same copies, found {ours.shape[1]} and {theirs.shape[1]}."
-        )
+    bits = [signals.column(views) for signals in (shadow, target)]
+    if bits[0].ndim != 2 or bits[0].shape[1:] != bits[1].shape[1:]:
+        shapes = f"{bits[0].shape} and {bits[1].shape}"
+        raise ValueError(f"Shadow and target must be asked about the same copies, (n, copies) each; found {shapes}.")
+    ours, theirs = (one[:, columns].astype(np.float64) for one in bits)
     common = perceptron(ours, shadow.is_member, hidden=(64, 32), rate=1e-3, epochs=5, batch=128, seed=seed)
     scores = log_odds(common, theirs, shadow.is_member)
     if form == "original":
         for label in np.unique(target.labels):
-            known, asked = shadow.labels == label, target.labels == label
+            own, asked = shadow.labels == label, target.labels == label
             # A class of which the shadow has too little takes the network of all classes.
-            if min(np.bincount(shadow.is_member[known], minlength=2)) >= 2:
-                network = _of_one_class(ours[known], shadow.is_member[known], seed)
-                scores[asked] = log_odds(network, theirs[asked], shadow.is_member[known])
+            if min(np.bincount(shadow.is_member[own], minlength=2)) >= 2:
+                network = _of_one_class(ours[own], shadow.is_member[own], seed)
+                scores[asked] = log_odds(network, theirs[asked], shadow.is_member[own])
     return scores
 
 
@@ -57,10 +56,3 @@ def _of_one_class(bits: np.ndarray, is_member: np.ndarray, seed: int):
     settings = {"hidden": (10, 10), "epochs": 1, "batch": 1, "seed": seed}
     networks = [perceptron(bits, is_member, rate=rate, **settings) for rate in (1e-3, 5e-3, 1e-2, 5e-2)]
     return max(networks, key=lambda network: network.score(bits, is_member))
-
-
-def _bits(signals: Signals, views: str) -> np.ndarray:
-    bits = signals.column(views)
-    if bits.ndim != 2:
-        raise ValueError(f"{views} must be (n, copies) of True and False, found shape {bits.shape}.")
-    return bits.astype(np.float64)

@@ -4,7 +4,7 @@
 | loss | outputs, label | a shadow | 1 query a record, 1 training run | a threshold |
 """
 
-from mialib.errors import nearest
+from mialib.errors import known
 
 # attack: (sees of the target, needs, costs, what is fitted)
 CARDS = {
@@ -35,8 +35,6 @@ def cards(*names: str) -> object:
     """The cards of these attacks as a table that a notebook shows."""
     from IPython.display import Markdown
 
-    for name in names:
-        if name not in CARDS:
-            raise ValueError(nearest("card", name, CARDS))
+    rows = [" | ".join((name, *CARDS[known("card", name, CARDS)])) for name in names]
     head = "| attack | sees of the target | needs | costs | fits |\n|---|---|---|---|---|\n"
-    return Markdown(head + "\n".join(f"| {name} | {' | '.join(CARDS[name])} |" for name in names))
+    return Markdown(head + "\n".join(f"| {row} |" for row in rows))

@@ -9,20 +9,23 @@ shuffles them. A record's number in a dataset that was split by number; so it is
 which every record is in exactly half: how often a record is IN among the *other* models. So the model that was dealt
 the target's complement leaves with the target, and a bank that still betrays it is refused.
 
-Introduced in notebook 05.
+`agreement` and `risk` say which records several attacks, or several plays, find. Introduced in notebook 05.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mialib import metrics
 from mialib.attacks.threshold import best_threshold
 from mialib.bank import Bank
-from mialib.errors import between
+from mialib.errors import as_array, between
 from mialib.estimates import Evaluation
 from mialib.signals import Signals
 
@@ -94,3 +97,56 @@ def fitted(
     scores = in_turn(references, attack, targets=practice, **settings)
     threshold = best_threshold(scores.ravel(), references.is_member[:practice].ravel())
     return attack(references, target, **settings) - threshold
+
+
+class Agreement(NamedTuple):
+    """For each pair the share found by both among the members found by either; for each member, by how many."""
+
+    both: dict[tuple[str, str], float]
+    by_how_many: np.ndarray
+
+
+def agreement(scores: dict[str, ArrayLike], is_member: ArrayLike) -> Agreement:
+    """How far attacks find the same members, each at its own threshold 0."""
+    if not scores:
+        raise ValueError("Give the scores of at least one attack.")
+    checked = {name: metrics.check(one, is_member) for name, one in scores.items()}
+    found = {name: values[truth] >= 0 for name, (values, truth) in checked.items()}
+    both = {}
+    for a, b in combinations(found, 2):
+        either = (found[a] | found[b]).sum()
+        both[a, b] = float((found[a] & found[b]).sum() / either) if either else 1.0
+    return Agreement(both, np.sum(list(found.values()), axis=0))
+
+
+class Risk(NamedTuple):
+    """For each record, over all models that played the target: the share of IN plays in which it was `caught`, the
+    share of OUT plays in which it was `accused`, and its own `auc` of IN against OUT scores: each (n,)."""
+
+    caught: np.ndarray
+    accused: np.ndarray
+    auc: np.ndarray
+
+    def most_exposed(self, number: int = 10) -> np.ndarray:
+        """Positions of the records that are caught most often for their false alarms, the worst first."""
+        return np.lexsort((-self.auc, self.accused - self.caught))[:number]
+
+
+def risk(scores: ArrayLike, is_member: ArrayLike, *, fpr: float = 0.01) -> Risk:
+    """The risk of each record, from scores and membership (targets, n) and one threshold at this pooled FPR."""
+    from scipy.stats import rankdata
+
+    scores, is_member = as_array(scores, what="scores").astype(float), as_array(is_member, kind="b", what="is_member")
+    if scores.ndim != 2 or scores.shape != is_member.shape:
+        raise ValueError(f"Expected two arrays (targets, n), found {scores.shape} and {is_member.shape}.")
+    between(0, 1, fpr=fpr)
+    plays_in, plays_out = is_member.sum(axis=0), (~is_member).sum(axis=0)
+    if not (plays_in * plays_out).all():
+        raise ValueError("Each record must be IN at least once and OUT at least once. Use more targets.")
+    curve = metrics.roc(scores.ravel(), is_member.ravel())
+    called = scores >= curve.threshold[np.flatnonzero(curve.fpr <= fpr + 1e-12)[-1]]
+    wins = (rankdata(scores, axis=0) * is_member).sum(axis=0) - plays_in * (plays_in + 1) / 2  # Mann and Whitney's U
+    return Risk(
+        (called & is_member).sum(axis=0) / plays_in, (called & ~is_member).sum(axis=0) / plays_out,
+        wins / (plays_in * plays_out),
+    )  # fmt: skip

@@ -1,13 +1,11 @@
 """Learned attacks: a small network tells members from non-members by what a model answers.
 
-Three networks of three papers, all fitted on shadows alone:
 - `neural_attack(form="past")`: PAST's, the outputs through hidden layers of 64 and 32, Adam.
-- `neural_attack(form="crl")`: CRL's, softmax and one-hot label through 128 and 64 with dropout, SGD; meant for k = 5
-  shadows.
+- `neural_attack(form="crl")`: CRL's, softmax and label through 128 and 64 with dropout, SGD; meant for k = 5 shadows.
 - `discriminator_attack`: the sparsity paper's, which also sees how the outputs answer to noise on the input.
 
-Scores are log-odds, so 0 is the network's own threshold. Where members and non-members of the shadow are not
-equally many, their odds are taken out.
+All are fitted on shadows alone. Scores are log-odds, so 0 is the network's own threshold; where a shadow's members and
+non-members are not equally many, their odds are taken out.
 
 Introduced in notebook 03.
 """
@@ -17,12 +15,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
 from mialib.attacks.threshold import fitted_on
-from mialib.errors import nearest
+from mialib.errors import known
 from mialib.signals import Signals
 
 
@@ -34,10 +31,8 @@ def neural_attack(
     PAST's paper feeds the network with logits, its code with the softmax; `outputs` chooses. CRL's always sees
     the softmax and the label.
     """
-    if form not in ("past", "crl"):
-        raise ValueError(nearest("neural attack", form, ("past", "crl")))
-    if outputs not in ("softmax", "logits"):
-        raise ValueError(nearest("kind of outputs", outputs, ("softmax", "logits")))
+    known("neural attack", form, ("past", "crl"))
+    known("kind of outputs", outputs, ("softmax", "logits"))
     shadow = fitted_on(shadow, target)
     if form == "crl":
         return _crl(shadow, target, seed)
@@ -88,24 +83,15 @@ def _crl(shadow: Signals, target: Signals, seed: int) -> np.ndarray:
         layers = [nn.Linear(ours.shape[1], 128), nn.ReLU(), nn.Dropout(0.2), nn.Linear(128, 64), nn.ReLU()]
         network = nn.Sequential(*layers, nn.Dropout(0.2), nn.Linear(64, 64), nn.Linear(64, 2))
     steps = {"schedule": "steps", "milestones": (0.3, 0.6, 0.9), "factors": (0.1, 0.01, 0.001)}
-    known = Records("attack", ours, shadow.is_member.astype(int), 2)
+    labelled = Records("attack", ours, shadow.is_member.astype(int), 2)
     with threadpool_limits(1):
-        fit(network, known, Recipe(100, 256, lr=0.1, **steps), seed=seed, device="cpu")
+        fit(network, labelled, Recipe(100, 256, lr=0.1, **steps), seed=seed, device="cpu")
     out, member = predict(network, Records("attack", theirs, np.zeros(len(theirs), int), 2)).T
     return (member - out).astype(np.float64) - np.log(shadow.is_member.sum() / (~shadow.is_member).sum())
 
 
-class Candidate(NamedTuple):
-    """One perceptron of the discriminator's grid, and its accuracy on shadow records that it has not seen."""
-
-    hidden: tuple[int, ...]
-    rate: float
-    accuracy: float
-    network: object
-
-
 def discriminator_attack(
-    shadow: Signals | Sequence[Signals], target: Signals, *, seed: int = 0, grid: list[Candidate] | None = None
+    shadow: Signals | Sequence[Signals], target: Signals, *, seed: int = 0, grid: list[tuple] | None = None
 ) -> np.ndarray:
     """Log-odds by the best of nine perceptrons on class, prediction and answer to noise: (n,).
 
@@ -113,8 +99,8 @@ def discriminator_attack(
     shadow before is not fitted again.
     """
     shadow, features = fitted_on(shadow, target), noise_features(target)
-    best = (grid or discriminator_grid(shadow, seed=seed))[0]
-    return log_odds(best.network, features, shadow.is_member)
+    *_, network = (grid or discriminator_grid(shadow, seed=seed))[0]
+    return log_odds(network, features, shadow.is_member)
 
 
 def noise_features(signals: Signals) -> np.ndarray:
@@ -122,19 +108,18 @@ def noise_features(signals: Signals) -> np.ndarray:
     return np.hstack([outputs_and_label(signals), signals.column("noise")])
 
 
-def discriminator_grid(shadow: Signals, *, seed: int = 0, held_out: float = 0.2) -> list[Candidate]:
-    """Perceptrons of 1×30, 2×30 and 3×100 at three rates, 80 epochs of Adam each; the best first.
+def discriminator_grid(shadow: Signals, *, seed: int = 0, held_out: float = 0.2) -> list[tuple]:
+    """(hidden layers, rate, accuracy, network) of nine perceptrons, 80 epochs of Adam each; the best first.
 
     They are compared on a share of the shadow's records that none was trained on, never on the target.
     """
     from sklearn.model_selection import train_test_split
 
     features, is_member = noise_features(shadow), shadow.truth()
-    x, x_aside, known, aside = train_test_split(
-        features, is_member, test_size=held_out, random_state=seed, stratify=is_member
-    )
+    split = {"test_size": held_out, "random_state": seed, "stratify": is_member}
+    x, x_aside, told, aside = train_test_split(features, is_member, **split)
     found = []
     for hidden, rate in product(((30,), (30, 30), (100, 100, 100)), (1e-2, 1e-3, 1e-4)):
-        network = perceptron(x, known, hidden=hidden, rate=rate, epochs=80, batch=200, seed=seed)
-        found.append(Candidate(hidden, rate, float((network.predict(x_aside) == aside).mean()), network))
-    return sorted(found, key=lambda candidate: -candidate.accuracy)
+        network = perceptron(x, told, hidden=hidden, rate=rate, epochs=80, batch=200, seed=seed)
+        found.append((hidden, rate, float((network.predict(x_aside) == aside).mean()), network))
+    return sorted(found, key=lambda candidate: -candidate[2])

@@ -17,9 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mialib.arrays import as_array
 from mialib.bank import Bank
-from mialib.errors import between, nearest
+from mialib.errors import as_array, between, known
 from mialib.signals import Signals
 
 TINY = np.finfo(np.float64).tiny  # below which a probability must not be divided by
@@ -55,9 +54,8 @@ def lira_scores(
     from scipy.special import log_ndtr
 
     target, references, is_in = _checked(target, references, is_in)
-    for what, choice, known in (("variance", variance, ("record", "pooled")), ("center", center, ("mean", "median"))):
-        if choice not in known:
-            raise ValueError(nearest(what, choice, known))
+    known("variance", variance, ("record", "pooled"))
+    known("center", center, ("mean", "median"))
     out_mean, out_deviation = _gaussian(references, ~is_in, variance, center, "OUT of")
     if online:
         in_mean, in_deviation = _gaussian(references, is_in, variance, center, "IN")

@@ -16,29 +16,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mialib.arrays import log_softmax
 from mialib.metrics import roc
-from mialib.signals import Signals, pool
-
-
-def correctness_score(signals: Signals) -> np.ndarray:
-    """1 where the label is predicted: all that an attacker who sees the predicted label alone can use."""
-    return signals.correct().astype(np.float64)
+from mialib.signals import Signals, log_softmax, pool
 
 
 def loss_score(signals: Signals) -> np.ndarray:
     """Minus the loss: a model fits what it was trained on."""
     return -signals.loss()
-
-
-def confidence_score(signals: Signals) -> np.ndarray:
-    """The probability of the true class."""
-    return np.exp(-signals.loss())
-
-
-def max_confidence_score(signals: Signals) -> np.ndarray:
-    """The probability of the predicted class; needs no label."""
-    return signals.probabilities().max(axis=1)
 
 
 def entropy_score(signals: Signals) -> np.ndarray:
@@ -66,11 +50,11 @@ def modified_entropy_score(signals: Signals) -> np.ndarray:
     return terms.sum(axis=1)
 
 
-METRICS = {
-    "correctness": correctness_score,
+METRICS: dict[str, Callable[[Signals], np.ndarray]] = {
+    "correctness": lambda signals: signals.correct().astype(np.float64),
     "loss": loss_score,
-    "confidence": confidence_score,
-    "max confidence": max_confidence_score,
+    "confidence": lambda signals: np.exp(-signals.loss()),  # of the true class
+    "max confidence": lambda signals: signals.probabilities().max(axis=1),  # of the predicted class; needs no label
     "entropy": entropy_score,
     "modified entropy": modified_entropy_score,
 }

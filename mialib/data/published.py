@@ -5,7 +5,7 @@
 - `imagenet`, any share × 3 × 224 × 224, standardised, from a folder that you have.
 - `purchase100` (197,324 × 600), `texas100` (67,330 × 6,169) and `location30` (5,010 × 446), zeros and ones.
 
-A download is verified before it is used, never unpacked, and kept as `downloads/<name>.npz` under `paths.home()`.
+A download is verified before it is used, never unpacked, and kept as `downloads/<name>.npz` under `store.home()`.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from mialib import paths
+from mialib import store
 from mialib.data.records import Records, drawn, read_images
 
 CLASSES = {"cifar10": 10, "cifar100": 100, "svhn": 10, "purchase100": 100, "texas100": 100, "location30": 30}
@@ -67,7 +67,7 @@ REMOTES = {
 
 def load(name: str, *, size: int | None = None, seed: int = 0) -> Records:
     """A published dataset, or a random share of it."""
-    return _share(name, paths.home() / "downloads", size, seed if size else 0)
+    return _share(name, store.home() / "downloads", size, seed if size else 0)
 
 
 PUBLISHED = {name: partial(load, name) for name in (*SCALES, *TABLES)}

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mialib.arrays import as_array
+from mialib.errors import as_array
 
 LARGEST = 16 << 30  # bytes of images that are read at once
 

@@ -26,21 +26,11 @@ ATTACKS = [("#009E73", "-"), ("#CC79A7", "--"), ("#E69F00", "-."), ("#56B4E9", (
 LINE = {"member": "-", "non_member": "--", "target": "-", "shadow": "--", "chance": ":", "mark": "-"}
 
 STYLE = {
-    "font.size": 10,
-    "axes.titlesize": 10,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e6e6e6",
-    "legend.frameon": False,
-    "lines.linewidth": 1.8,
-    "hatch.linewidth": 0.6,
-    "figure.facecolor": "white",
-    "svg.hashsalt": "mialib",
-    "svg.fonttype": "none",
-}
+    "font.size": 10, "axes.titlesize": 10, "axes.titlelocation": "left", "axes.spines.top": False,
+    "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "grid.color": "#e6e6e6",
+    "legend.frameon": False, "lines.linewidth": 1.8, "hatch.linewidth": 0.6, "figure.facecolor": "white",
+    "svg.hashsalt": "mialib", "svg.fonttype": "none",
+}  # fmt: skip
 DPI = 110
 
 

@@ -256,8 +256,8 @@ picture = plots.comparison({"AUC": rows}, label="AUC", chance=0.5)
 show(picture, name="03_discriminator")
 
 # %% [markdown]
-# **What to see.** On the shadow's held-out records the best perceptron was right {{grid[0].accuracy:.1%}} of the time, the worst
-# {{grid[-1].accuracy:.1%}}; on the target the chosen one has AUC {{found.auc}}. The response alone has {{alone.auc.value:.3f}}, the loss
+# **What to see.** On the shadow's held-out records the best perceptron was right {{grid[0][2]:.1%}} of the time, the worst
+# {{grid[-1][2]:.1%}}; on the target the chosen one has AUC {{found.auc}}. The response alone has {{alone.auc.value:.3f}}, the loss
 # threshold {{auc['loss threshold'].value:.3f}}: most of what noise tells, the output had told already. The paper reports a *defense level*
 # $D = 200 - 2A$ with the attack's accuracy $A$ in percent, 100 for a coin: {{level['discriminator']:.0f}} by the discriminator,
 # {{level['loss']:.0f}} by the loss. The lower level is the honest one: a model is as private as the best attack says.
