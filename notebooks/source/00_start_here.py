@@ -165,6 +165,7 @@ result
 
 # %%
 import numpy as np
+
 from mialib import checks
 
 

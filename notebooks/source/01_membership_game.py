@@ -20,6 +20,7 @@
 
 # %%
 import numpy as np
+
 from mialib import metrics, plots, profiles, runs, widgets
 from mialib.plots import show
 

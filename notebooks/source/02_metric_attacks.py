@@ -21,6 +21,7 @@
 
 # %%
 import numpy as np
+
 from mialib import attacks, metrics, plots, profiles, runs, widgets
 from mialib.plots import show
 

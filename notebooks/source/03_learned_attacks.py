@@ -21,6 +21,7 @@
 
 # %%
 import numpy as np
+
 from mialib import attacks, bank, metrics, observe, plots, profiles, runs, widgets
 from mialib.plots import show
 from mialib.signals import Signals
@@ -142,13 +143,14 @@ assert odd_auc["network"].low > odd_auc["threshold"].high
 # ## More shadows
 # CRL trains five shadows and pools their records: five times the data, and habits of one shadow that the others do not share
 # average out. Training many shadows takes time, so the course ships what 64 of them answered: a **signal bank**. Its models
-# share one set of 2,400 letters, and each holds a random half. We take model 0 as the target and others as shadows.
+# share one set of 2,400 letters, and each holds a random half. We take model 0 as the target, others as shadows, and only 400 of the
+# letters, so that data are scarce.
 # (They hold some of the target's members, too. That does not help here, because the network sees outputs and a label, not
 # which record it is. Notebook 05 uses that knowledge.)
 
 # %%
 letters = bank.load("letters")
-versus = attacks.game(letters.take(slice(None), slice(600)), target=0)
+versus = attacks.game(letters.take(slice(None), slice(400)), target=0)
 shadows = [versus.shadow.signals(k) for k in range(5)]
 numbers = [1, 2, 5]
 
@@ -165,7 +167,7 @@ by_number = {
 }
 
 # %% [markdown]
-# Move the **number of shadows** and watch the intervals of the three attacks. *Think*: which of them should not care?
+# Move the **number of shadows** and watch the three attacks. *Think*: which AUC should not care?
 
 
 # %%
@@ -190,11 +192,10 @@ first, last = ({name: found[at].auc.value for name, found in by_number.items()} 
 # %% [markdown]
 # **What to see.** From 1 to {{numbers[-1]}} shadows CRL's network goes from {{first["CRL's network"]:.3f}} to
 # {{last["CRL's network"]:.3f}}, PAST's from {{first["PAST's network"]:.3f}} to {{last["PAST's network"]:.3f}}. The AUC of the loss
-# does not depend on any shadow ({{last['loss threshold']:.3f}}); only its threshold does. These
-# changes are small against bands of ± 0.03: one shadow had nearly taught the networks what their input can tell, and more of
-# the same cannot add what is not there. Where classes are many and a shadow has few records of each, as with CRL's hundred
-# classes, more shadows have more to give. (One target, n = {{by_number['loss threshold'][0].members}} +
-# {{by_number['loss threshold'][0].non_members}}.)
+# does not depend on any shadow ({{last['loss threshold']:.3f}}); only its threshold does. With the
+# {{len(shadows[0])}} records of one shadow the networks lose clearly; five times the data brings them level with the threshold. Then their
+# input is the limit, and more shadows cannot add what is not in it. (One target, n = {{by_number['loss threshold'][0].members}} +
+# {{by_number['loss threshold'][0].non_members}}: with intervals of ± 0.05, who leads at five shadows cannot be told.)
 
 # %% [markdown]
 # ## How does the output answer to noise?
@@ -331,7 +332,8 @@ checks.check_noise_response(noise_response)
 # ## Recap
 # - An attack network learns from a shadow's records. PAST's has AUC {{auc["PAST's network, softmax"].value:.2f}} here, one threshold on
 #   the loss {{auc['loss threshold'].value:.2f}}: without the label the network cannot know whether the model is right.
-# - More shadows did little: {{first["CRL's network"]:.3f}} to {{last["CRL's network"]:.3f}} for CRL's network from 1 to {{numbers[-1]}}. What limits it is its input.
+# - More shadows are more data: {{first["CRL's network"]:.2f}} to {{last["CRL's network"]:.2f}} for CRL's network from 1 to {{numbers[-1]}} shadows of
+#   {{len(shadows[0])}} records. Then its input is the limit.
 # - Noise on the input is one more feature; the discriminator's AUC is {{found.auc.value:.2f}} (profile `{{PROFILE}}`).
 #
 # ## What this does not show

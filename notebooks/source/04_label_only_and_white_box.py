@@ -19,6 +19,7 @@
 
 # %%
 import numpy as np
+
 from mialib import attacks, metrics, observe, plots, profiles, runs, widgets
 from mialib.plots import show
 
@@ -191,16 +192,16 @@ best = max(
 
 # %%
 def rotation_attack(*, slip: bool, r: int = 2) -> metrics.Evaluation:
-    """The original rotation attack; with the slip, on the records that it was fitted on."""
+    """PAST's rotation attack; with the slip, on the records that it was fitted on."""
     attacked = watched_shadow if slip else watched
-    return metrics.evaluate(
-        attack(watched_shadow, attacked.public(), columns=within[r]), attacked.is_member
-    )
+    scores = attack(watched_shadow, attacked.public(), columns=three[r], form="past")
+    return metrics.evaluate(scores, attacked.is_member)
 
 
 half = np.random.default_rng(0).random(len(watched_shadow)) < 0.5
 seen, unseen = watched_shadow.take(half), watched_shadow.take(~half)
-middle = metrics.evaluate(attack(seen, unseen.public(), columns=within[2]), unseen.is_member)
+scores = attack(seen, unseen.public(), columns=three[2], form="past")
+middle = metrics.evaluate(scores, unseen.is_member)
 slip, honest = rotation_attack(slip=True), rotation_attack(slip=False)
 arms = {"own training records": slip, "the shadow's other records": middle, "the target": honest}
 picture = plots.comparison(

@@ -23,6 +23,7 @@
 
 # %%
 import numpy as np
+
 from mialib import attacks, bank, metrics, plots, widgets
 from mialib.plots import show
 
