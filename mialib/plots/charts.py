@@ -80,7 +80,7 @@ def lines(
             axes.set_xticks(x, [f"{tick:g}" for tick in x])
         elif not log and (x == x.round()).all():
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        figure.legend(loc="outside upper center", ncols=min(len(table), 4))
+        figure.legend(loc="outside upper center", ncols=min(len(table), 3))
 
     ends = "; ".join(f"{name} from {value[0]:.3f} to {value[-1]:.3f}" for name, (value, _, _) in table.items())
     at = "" if mark is None else f" A vertical line marks {mark:g}."

@@ -237,9 +237,7 @@ from mialib.attacks.neural import discriminator_grid
 
 grid = discriminator_grid(watched_shadow)
 for hidden, rate, accuracy, _ in grid:
-    print(
-        f"{len(hidden)}×{hidden[0]:<4} rate {rate:<7} right on the records kept aside: {accuracy:.3f}"
-    )
+    print(f"{len(hidden)}×{hidden[0]:<4} rate {rate:<7} right on records kept aside {accuracy:.3f}")
 
 # %%
 noisy = attacks.game(watched, shadow=watched_shadow)

@@ -217,9 +217,8 @@ def with_references(number: int, attack, settings) -> np.ndarray:
 
 by_number = {n: {name: with_references(n, *form) for name, form in forms.items()} for n in numbers}
 
+
 # %%
-
-
 def references_view(references: int) -> plots.Picture:
     return plots.roc({name: (scores, some_truth) for name, scores in by_number[references].items()})
 
