@@ -3,8 +3,7 @@
     signals = watch(run, rotations=angles(4), shifts=shell(1), noise=True, gradient=True)
     signals.column("rotations")     # (n, 9) bool: is the label still predicted?
 
-The copies are made from the records as they are stored, before scaling, so what moves in from outside an image is
-its own edge or plain 0.
+The copies are made from the records as they are stored, before scaling.
 
 Introduced in notebooks 03 (noise) and 04.
 """
@@ -46,14 +45,15 @@ def shell(d: int) -> list[tuple[int, int]]:
 
 
 def rotated(records: Records, degrees: float, *, order: int = 1) -> Records:
-    """Turn every image about its centre; what comes in from outside is 0.
+    """Turn every image about its centre; the edge is repeated outside, as in `shifted`.
 
-    `order` is the spline's: 1 is bilinear; the original code takes 3, PAST's 0.
+    `order` is the spline's: 1 is bilinear; the original code takes 3, PAST's 0. The original fills with 0, which at any
+    angle blackens half of the edge, and a model that has memorised pixels notices.
     """
     from scipy.ndimage import rotate
 
     x = _images(records).astype(np.float32)
-    turned = rotate(x, degrees, axes=(3, 2), reshape=False, order=order)
+    turned = rotate(x, degrees, axes=(3, 2), reshape=False, order=order, mode="nearest")
     return replace(records, x=turned.clip(x.min(), x.max()))
 
 

@@ -8,7 +8,7 @@ from mialib.errors import known
 
 # attack: (sees of the target, needs, costs, what is fitted)
 CARDS = {
-    "correctness": ("predicted label, label", "a shadow, or nothing", "1 query a record", "nothing: right or wrong"),
+    "correctness": ("predicted label, label", "nothing", "1 query a record", "nothing: right or wrong"),
     "loss": ("outputs, label", "a shadow", "1 query a record, 1 training run", "a threshold"),
     "confidence": ("outputs, label", "a shadow", "as loss: it is the same attack", "a threshold"),
     "max confidence": ("outputs", "a shadow", "1 query a record, 1 training run", "a threshold"),
@@ -16,16 +16,11 @@ CARDS = {
     "modified entropy": ("outputs, label", "a shadow", "1 query a record, 1 training run", "a threshold"),
     "neural": ("outputs (CRL: and label)", "1 to 5 shadows", "1 query a record, 1 to 5 training runs", "a network"),
     "discriminator": ("outputs, label", "a shadow", "6 queries a record, 1 training run", "9 networks, one chosen"),
-    "augmentation": (
-        "predicted labels, label",
-        "a shadow",
-        "3 to 4d + 1 or 2r + 1 queries a record",
-        "a network a class",
-    ),
+    "augmentation": ("predicted labels, label", "a shadow", "2r + 1 or 4d + 1 queries a record", "a network a class"),
     "gradient": ("weights, label", "a shadow", "1 forward and 1 backward a record", "a threshold"),
     "LiRA": ("outputs, label", "references IN and OUT", "tens of training runs", "two Gaussians a record"),
     "LiRA offline": ("outputs, label", "references OUT", "tens of training runs, once", "a Gaussian a record"),
-    "RMIA": ("outputs, label", "1 or more references, a population", "few training runs", "γ, a"),
+    "RMIA": ("outputs, label", "1 or more references, a population", "few training runs", "nothing: γ and a are set"),
     "attack R": ("outputs, label", "references OUT", "tens of training runs, once", "nothing: a percentile"),
     "attack P": ("outputs, label", "a population", "1 query a record", "nothing: a percentile"),
 }

@@ -82,7 +82,8 @@ def lines(
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         figure.legend(loc="outside upper center", ncols=min(len(table), 3))
 
-    ends = "; ".join(f"{name} from {value[0]:.3f} to {value[-1]:.3f}" for name, (value, _, _) in table.items())
+    told = [(name, value[0], value[-1], value.min(), value.max()) for name, (value, _, _) in table.items()]
+    ends = "; ".join("{} from {:.3f} to {:.3f}, between {:.3f} and {:.3f}".format(*row) for row in told)
     at = "" if mark is None else f" A vertical line marks {mark:g}."
     return Picture(
         draw,
@@ -120,8 +121,7 @@ def worlds(inside: ArrayLike, outside: ArrayLike, target: float, *, label: str, 
         draw,
         alt=f"Two histograms of {label} with fitted bell curves, IN (blue) and OUT (orange, hatched), the target as a "
         f"vertical line. {title} Means: {means}.",
-        caption=f"{title} {label[0].upper()}{label[1:]} in {len(inside)} IN and {len(outside)} OUT models; the curves "
-        "are fitted normal densities.".strip(),
+        caption=f"{label[0].upper()}{label[1:]} in IN and OUT models; the curves are fitted normal densities.",
         size=(6.4, 3.0),
         numbers={"in": float(fitted["member"][0]), "out": float(fitted["non_member"][0]), "target": float(target)},
     )

@@ -73,6 +73,7 @@ def threshold_view(member: ArrayLike, non_member: ArrayLike, *, threshold: float
     is_member = np.arange(len(scores)) < len(member)
     curve = metrics.roc(scores, is_member)
     tpr, fpr = metrics.rates(scores, is_member, threshold=-threshold)
+    least = 10.0 ** np.floor(-np.log10(max(len(non_member), 10)))  # Below 1/n there is nothing to see.
 
     def draw(figure: FigureBase) -> None:
         histogram, table, linear, log = figure.subplots(1, 4, width_ratios=[1.5, 0.9, 1, 1])
@@ -82,8 +83,8 @@ def threshold_view(member: ArrayLike, non_member: ArrayLike, *, threshold: float
         _confusion(table, tpr, fpr, len(member), len(non_member))
         for axes, is_log in ((linear, False), (log, True)):
             axes.plot(curve.fpr, curve.tpr, color=COLOR["target"], linestyle=LINE["target"])
-            _roc_axes(axes, is_log)
-            floor = 1e-3 if is_log else 0.0  # A rate of 0 has no place on a logarithmic axis: show it at the edge.
+            _roc_axes(axes, is_log, least)
+            floor = least if is_log else 0.0  # A rate of 0 has no place on a logarithmic axis: show it at the edge.
             axes.plot(max(fpr, floor), max(tpr, floor), "o", color=COLOR["mark"], markersize=7, clip_on=False)
             axes.set_title("ROC, log axes" if is_log else f"advantage {tpr - fpr:.2f}")
 

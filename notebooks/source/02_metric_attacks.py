@@ -101,9 +101,9 @@ print(f"difference of the AUCs: {difference:.1e}")
 assert difference < 1e-6
 
 # %% [markdown]
-# **What to see.** Nothing moves: the difference is {{difference:.1g}}. (Were outputs rounded, as some services do, the loss
-# could not be computed from a confidence of exactly 1, and ties would appear.) In the stored logs of PAST's authors, too,
-# every pair of the two agrees to the last digit. From here on we keep one of them.
+# **What to see.** Nothing moves: the difference is {{difference:.1g}}. (In single precision a confidence very near 1 is stored as 1,
+# while the loss computed from the logits is still above 0; there the confidence would have ties that the loss has not.) In the stored logs
+# of PAST's authors, too, every pair of the two agrees to the last digit. From here on we keep one of them.
 
 # %% [markdown]
 # ## A threshold from the shadow
@@ -122,12 +122,12 @@ advantage = {name: result.advantage for name, result in results.items()}
 show(plots.comparison({"one threshold": advantage}, label="advantage"), name="02_scores")
 
 # %% [markdown]
-# **What to see.** The scores that know the label lead: loss {{advantage['loss']}}, modified entropy
+# **What to see.** The two scores that use the label *and* the confidence lead: loss {{advantage['loss']}}, modified entropy
 # {{advantage['modified entropy']}}. Without the label, maximum confidence has {{advantage['max confidence']}} and entropy
-# {{advantage['entropy']}}. Even plain correctness reaches {{advantage['correctness']}}: it is the gap between
-# accuracy on members and on non-members, so an overfitted model leaks to anybody who can see its predictions.
-# (95 % intervals, n = {{results['loss'].members}} + {{results['loss'].non_members}}. *Yours may differ* by 0.1; the order of
-# the label's users and the others should not.)
+# {{advantage['entropy']}}. Correctness knows the label but not how sure the model is, and comes last with
+# {{advantage['correctness']}}. Even that is a lot: it is the gap between accuracy on members and on non-members, so an overfitted model leaks to
+# anybody who can see its predictions.
+# (95 % intervals, n = {{results['loss'].members}} + {{results['loss'].non_members}}. *Yours may differ* by 0.1.)
 
 # %% [markdown]
 # ## One threshold for each class
@@ -171,15 +171,40 @@ both = plots.comparison(
     {"one threshold": advantage, "one for each class": per_class}, label="advantage"
 )
 show(both, name="02_per_class")
-gain = {name: per_class[name].value - advantage[name].value for name in names}
+
+# %% [markdown]
+# **What to see.** For the loss, {{advantage['loss'].value:.3f}} becomes {{per_class['loss'].value:.3f}}; for the entropy,
+# {{advantage['entropy'].value:.3f}} becomes {{per_class['entropy'].value:.3f}}. The intervals overlap, but they are the wrong ones to look at: both
+# attacks were scored on the *same records*, so what counts is the interval of the **difference**, record by record.
+
+
+# %%
+def paired_difference(a: np.ndarray, b: np.ndarray, draws: int = 1000) -> np.ndarray:
+    """Advantage of b minus advantage of a, both at 0: (value, low, high) by a paired bootstrap."""
+    change = (b >= 0).astype(float) - (a >= 0)
+    inside, outside = change[is_member], change[~is_member]
+    rng = np.random.default_rng(0)
+    found = [rng.choice(inside, len(inside)).mean() - rng.choice(outside, len(outside)).mean()
+             for _ in range(draws)]  # fmt: skip
+    return np.array([inside.mean() - outside.mean(), *np.quantile(found, [0.025, 0.975])])
+
+
+paired = {}
+for name in ("loss", "entropy"):
+    arms = (
+        game.scores(attacks.threshold_attack, score=attacks.METRICS[name], per_class=per_class_too)
+        for per_class_too in (False, True)
+    )
+    paired[name] = paired_difference(*arms)
+    print(f"{name}: {paired[name][0]:+.3f} [{paired[name][1]:+.3f}, {paired[name][2]:+.3f}]")
 held = np.bincount(known.labels).mean()
 
 # %% [markdown]
-# **What to see.** For the loss the change is {{gain['loss']:+.3f}}, for the entropy {{gain['entropy']:+.3f}}: small
-# against the intervals, and not always up. Ten thresholds fit the shadow better than one, but each rests on about
-# {{held:.0f}} shadow records instead of {{len(known)}}, so each is noisier. With thousands of records a class, or with
-# classes that differ more, the balance tips the other way. Both papers report per-class thresholds; with a small
-# shadow it is worth looking at both.
+# **What to see.** One threshold for each class changes the loss attack by {{paired['loss'][0]:+.3f}}
+# [{{paired['loss'][1]:+.3f}}, {{paired['loss'][2]:+.3f}}] and the entropy attack by {{paired['entropy'][0]:+.3f}}
+# [{{paired['entropy'][1]:+.3f}}, {{paired['entropy'][2]:+.3f}}]. Ten thresholds fit the shadow better than one, but each rests on about
+# {{held:.0f}} shadow records instead of {{len(known)}}, so each is noisier. With thousands of records a class the balance may tip. Song and
+# Mittal, PAST's code and CRL's text set one for each class (the AUCs that CRL reports use none).
 
 # %% [markdown]
 # ## Move the threshold
@@ -202,7 +227,7 @@ def threshold_view(threshold: float, score: str = "loss", label: str = "all") ->
         values[keep & is_member],
         values[keep & ~is_member],
         threshold=threshold,
-        label=f"surprise ({score})",
+        label=f"surprise ({score}), class {label}",
     )
 
 
@@ -210,22 +235,23 @@ widgets.explore(
     threshold_view,
     threshold=widgets.log_slider(0.001, 10, start=0.1, label="threshold"),
     score=widgets.choice(["loss", "max confidence", "entropy", "modified entropy"], label="score"),
-    label=widgets.choice(classes, label="class (0 is the letter A)"),
+    label=widgets.choice(classes, label="class (0 is the first)"),
 )
 
 # %% [markdown]
-# *Without a kernel*: the common threshold 0.1 on the loss of three classes.
+# *Without a kernel*: the threshold that the shadow chose for all classes, on three of them.
 
 # %%
+common = -attacks.threshold.best_threshold(known_scores, known.is_member)
 rows = plots.small_multiples(
-    lambda label: threshold_view(0.1, label=f"{label:.0f}"), label=[1, 5, 8]
+    lambda label: threshold_view(common, label=f"{label:.0f}"), label=[1, 5, 8]
 )
 show(rows, name="02_classes")
 
 # %% [markdown]
-# **What to see.** The same threshold, three classes: it catches {{rows.numbers['tpr at 1']:.0%}} of the members of class 1,
-# {{rows.numbers['tpr at 5']:.0%}} of class 5 and {{rows.numbers['tpr at 8']:.0%}} of class 8, at
-# {{rows.numbers['fpr at 1']:.0%}}, {{rows.numbers['fpr at 5']:.0%}} and {{rows.numbers['fpr at 8']:.0%}} false alarms. With about 70
+# **What to see.** The same threshold, {{common:.2f}}, on three classes: it catches {{rows.numbers['tpr at 1']:.0%}} of the members of class 1,
+# {{rows.numbers['tpr at 5']:.0%}} of class 5 and {{rows.numbers['tpr at 8']:.0%}} of class 8, at {{rows.numbers['fpr at 1']:.0%}},
+# {{rows.numbers['fpr at 5']:.0%}} and {{rows.numbers['fpr at 8']:.0%}} false alarms. It is most wrong where the two rates are closest. With about 70
 # members a class, each of these shares may be off by ten points.
 
 # %% [markdown]
@@ -258,8 +284,8 @@ accuracy = [run.metrics["accuracy"]["test"] for run in (target, smooth_target)]
 # **What to see.** Against the undefended shadow the smoothed model looks nearly private: the loss attack has
 # {{naive.advantage}}. Against the adaptive shadow it has {{adaptive.advantage}}, *more* than the
 # {{advantage['loss'].value:.2f}} of the model without any defense, at a test accuracy of {{accuracy[1]:.2f}} against
-# {{accuracy[0]:.2f}}. Smoothing moved every confidence, so the old threshold missed them all; it did not make members and
-# non-members alike. The AUC could have warned us: it needs no threshold, and is {{naive.auc.value:.3f}} in both arms.
+# {{accuracy[0]:.2f}}. Smoothing moved every confidence, so the old threshold now catches {{naive.tpr.value:.0%}} of the members; it did not make members and
+# non-members alike. Correctness, which has no threshold to move, was never fooled. The AUC could have warned us: it needs no threshold, and is {{naive.auc.value:.3f}} in both arms.
 #
 # That is why every defense in this course meets an attacker whose shadow was trained the same way, and why a paper that says
 # nothing about its shadow says little about its defense.
@@ -334,9 +360,9 @@ checks.check_auc_from_ranks(auc_from_ranks)
 
 # %% [markdown]
 # ## Recap
-# - Five scores, one idea. Those that use the label lead ({{advantage['loss'].value:.2f}} for the loss against
+# - Five scores, one idea. Those that use label and confidence lead ({{advantage['loss'].value:.2f}} for the loss against
 #   {{advantage['entropy'].value:.2f}} for the entropy); loss and confidence are the same attack.
-# - The threshold is fitted on a shadow. One for each class changed the loss attack by {{gain['loss']:+.3f}} here.
+# - The threshold is fitted on a shadow. One for each class changed the loss attack by {{paired['loss'][0]:+.3f}} here.
 # - A defense must be judged by an adaptive shadow: label smoothing looked like {{naive.advantage.value:.2f}} and was
 #   {{adaptive.advantage.value:.2f}} (profile `{{PROFILE}}`, n = {{adaptive.members}} + {{adaptive.non_members}}).
 #
@@ -346,8 +372,8 @@ checks.check_auc_from_ranks(auc_from_ranks)
 # - A metric attack treats all records of a class alike. Notebook 05 asks each record's own history.
 #
 # ## References
-# - L. Song and P. Mittal, 2021, *Systematic evaluation of privacy risks of machine learning models*, Sections 4.1 and 4.2: modified
-#   entropy, thresholds for each class.
+# - L. Song and P. Mittal, 2021, *Systematic evaluation of privacy risks of machine learning models*: modified entropy, thresholds for
+#   each class.
 # - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Section 4.1: its metric attacks.
 # - S. Yeom and others, 2018, *Privacy risk in machine learning*: loss and correctness.
 # - Y. Kaya and T. Dumitras, 2021, *When does data augmentation help with membership inference attacks?*: label smoothing can
