@@ -266,7 +266,7 @@ show(rows, name="02_classes")
 # %%
 from mialib.defenses import LabelSmoothing
 
-smoothed = configuration.but(defense=LabelSmoothing(0.3))
+smoothed = configuration.but(defense=LabelSmoothing(0.3), trace=0)
 smooth_target, smooth_shadow = runs.get_all([smoothed, smoothed.but(side="shadow")])
 arms = {}
 for name, attacker in (("undefended shadow", shadow), ("adaptive shadow", smooth_shadow)):

@@ -158,7 +158,7 @@ assert odd_auc["network"].low > odd_auc["threshold"].high
 # ## More shadows
 # CRL trains five shadows and pools their records: five times the data, and habits of one shadow that the others do not share
 # average out. Training many shadows takes time, so the course ships what 64 of them answered: a **signal bank**. Its models
-# share one set of 2,400 letters, and each holds a random half. We take model 0 as the target, others as shadows, and only 400 of the
+# share one set of 2,400 letters, and each holds a random half. We take model 0 as the target, others as shadows, and only 300 of the
 # letters, so that data are scarce. (A shadow may hold some of the target's members. That should help little: the network is not told which
 # record it sees, and who holds what was drawn anew for each pair of models. Notebook 05 uses that knowledge. These models had more letters than
 # those above, so their AUCs are lower.)
@@ -168,21 +168,19 @@ assert odd_auc["network"].low > odd_auc["threshold"].high
 
 # %%
 letters = bank.load("letters")
-versus = attacks.game(letters.take(slice(None), slice(400)), target=0)
+versus = attacks.game(letters.take(slice(None), slice(300)), target=0)
 shadows = [versus.shadow.signals(k) for k in range(5)]
 numbers = [1, 2, 5]
 
 
-def with_shadows(choose, attack, **settings):
+def with_shadows(choose, attack=attacks.neural_attack, **settings):
     """The attack on model 0, fitted on choose(k) for each number k."""
     return [versus.play(lambda _, t, k=k: attack(choose(k), t, **settings)) for k in numbers]
 
 
 by_number = {
-    "CRL's, k shadows": with_shadows(lambda k: shadows[:k], attacks.neural_attack, form="crl"),
-    "CRL's, one shadow k times": with_shadows(
-        lambda k: shadows[:1] * k, attacks.neural_attack, form="crl"
-    ),
+    "CRL's, k shadows": with_shadows(lambda k: shadows[:k], form="crl"),
+    "CRL's, one shadow k times": with_shadows(lambda k: shadows[:1] * k, form="crl"),
     "loss threshold": with_shadows(lambda k: shadows[:k], attacks.threshold_attack),
 }
 

@@ -316,8 +316,10 @@ show(plots.comparison(slips, label="AUC", chance=0.5), name="05_slips")
 shifted = bank.load("letters", views=True)
 three_views = attacks.in_turn(shifted, attacks.lira, targets=16).ravel()
 alone = pooled["LiRA online"][:16].ravel()
-many = {name: metrics.evaluate(scores, sixteen, record=record[: len(sixteen)], draws=100).auc
-        for name, scores in (("three views", three_views), ("the record alone", alone))}  # fmt: skip
+many = {
+    name: metrics.evaluate(scores, sixteen, record=record[: len(sixteen)], draws=100).auc
+    for name, scores in (("three views", three_views), ("the record alone", alone))
+}
 one_view = [metrics.auc(shifted.confidence[:16, q].ravel(), sixteen) for q in range(3)]
 print({name: str(value) for name, value in many.items()})
 print("φ alone, by view:", np.round(one_view, 3))
