@@ -11,21 +11,32 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import shutil
+from functools import partial
+from pathlib import Path
 
-from mialib import attacks, metrics, profiles, runs
+import numpy as np
+
+from mialib import attacks, metrics, observe, profiles, runs
 from mialib.data import short_name
+from mialib.defenses import DEFENSES, Plain
+from mialib.errors import known
+from mialib.signals import Signals
 from mialib.store import read_json, write_json
 from notebooks import ROOT
 
-KEPT = ("config.json", "metrics.json", "provenance.json", "signals.npz", "trace.npz")
+KEPT = ("config.json", "metrics.json", "provenance.json", "trace.npz")
 MEASURED = ROOT / "data" / "measured"
 
 
-def record(profile: str, experiment: str, data: str | None = None, note: str = "") -> dict:
+def record(
+    profile: str, experiment: str, data: str | None = None, note: str = "", defense: Plain | None = None
+) -> dict:
     """Do what is missing, copy what is kept, and return the result as it is written."""
     configuration = profiles.load(profile).experiments[experiment]
     if data:
         configuration = configuration.but(data=data)
+    if defense:
+        configuration = configuration.but(defense=defense)
     pair = runs.get_all([configuration, configuration.but(side="shadow")])
     name = short_name(configuration.data)
     folder = MEASURED / f"{profile}-{experiment}-{name}-{type(configuration.defense).__name__.lower()}"
@@ -35,19 +46,43 @@ def record(profile: str, experiment: str, data: str | None = None, note: str = "
         for name in KEPT:
             if (run.folder / name).exists():
                 shutil.copy(run.folder / name, place / name)
+        watch(run).save(place / "signals.npz")
     records = read_json(pair[0].folder / "provenance.json")["records"]
-    result = {"profile": profile, "experiment": experiment, "records": records, "note": note} | summary(*pair)
+    result = {"profile": profile, "experiment": experiment, "records": records, "note": note} | summary(folder)
     write_json(folder / "result.json", result)
     return result
 
 
-def summary(target: runs.Run, shadow: runs.Run) -> dict:
-    """The loss attack on the target, with intervals, and whether the target memorised enough to count."""
-    scores = attacks.threshold_attack(shadow.signals, target.signals.public())
-    evaluation = dataclasses.asdict(metrics.evaluate(scores, target.signals.is_member))
-    accuracy = target.metrics["accuracy"]
-    counts = accuracy["train"] >= 0.99 and evaluation["advantage"]["value"] >= 0.3
-    return {"counts": counts, "accuracy": accuracy, "loss_gap": target.metrics["loss_gap"], "loss attack": evaluation}
+def watch(run: runs.Run) -> Signals:
+    """All that the attacks below ask of a model, as PAST asks it: three angles, five shifts."""
+    return observe.watch(run, rotations=(-4, 0, 4), shifts=observe.shell(1), noise=True, gradient=True)
+
+
+def every_attack(shadow: Signals, target: Signals) -> dict[str, np.ndarray]:
+    """Scores of every attack that one shadow allows; the target must be public."""
+    threshold = partial(attacks.threshold_attack, shadow, target)
+    rotation, shift = (partial(attacks.augmentation_attack, shadow, target, views=v) for v in ("rotations", "shifts"))
+    return {
+        **{name: threshold(score=score) for name, score in attacks.METRICS.items() if name != "confidence"},
+        "loss, a threshold a class": threshold(per_class=True),
+        "neural, PAST": attacks.neural_attack(shadow, target),
+        "neural, CRL": attacks.neural_attack(shadow, target, form="crl"),
+        "discriminator": attacks.discriminator_attack(shadow, target),
+        "rotation, PAST": rotation(form="past"),
+        "translation, PAST": shift(form="past"),
+        "gradient ℓ1": attacks.gradient_attack(shadow, target, norm="l1"),
+        "gradient ℓ2": attacks.gradient_attack(shadow, target),
+    }
+
+
+def summary(folder: Path) -> dict:
+    """Every attack on the target with intervals, and whether the target memorised enough to count."""
+    target, shadow = (Signals.read(folder / side / "signals.npz") for side in ("target", "shadow"))
+    found = every_attack(shadow, target.public())
+    evaluated = {name: dataclasses.asdict(metrics.evaluate(scores, target.is_member)) for name, scores in found.items()}
+    facts = read_json(folder / "target" / "metrics.json")
+    counts = facts["accuracy"]["train"] >= 0.99 and evaluated["loss"]["advantage"]["value"] >= 0.3
+    return {"counts": counts, "accuracy": facts["accuracy"], "loss_gap": facts["loss_gap"], "attacks": evaluated}
 
 
 def main() -> None:
@@ -56,11 +91,16 @@ def main() -> None:
     parser.add_argument("experiment")
     parser.add_argument("--data", help="an .npz or image folder to use in place of the download")
     parser.add_argument("--note", default="", help="what a reader must know of that data; needed with --data")
+    parser.add_argument("--defense", help="a name and a strength: LabelSmoothing=0.3")
     arguments = parser.parse_args()
     if arguments.data and not arguments.note:
         parser.error("--data needs a --note that says how it differs from the download")
-    result = record(arguments.profile, arguments.experiment, arguments.data, arguments.note)
-    print(f"accuracy {result['accuracy']}\nadvantage {result['loss attack']['advantage']}\ncounts: {result['counts']}")
+    name, _, strength = (arguments.defense or "Plain").partition("=")
+    defense = DEFENSES[known("defense", name, DEFENSES)](*map(float, filter(None, [strength])))
+    result = record(arguments.profile, arguments.experiment, arguments.data, arguments.note, defense)
+    print(f"accuracy {result['accuracy']}\ncounts: {result['counts']}")
+    for name, evaluation in result["attacks"].items():
+        print(f"{name:<28}AUC {evaluation['auc']['value']:.3f}   advantage {evaluation['advantage']['value']:.3f}")
 
 
 if __name__ == "__main__":
