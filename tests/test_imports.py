@@ -62,6 +62,14 @@ def test_metrics_and_attacks_are_imported_in_half_a_second():
     assert {torch_loaded for _, torch_loaded in answers} == {"False"}
 
 
+@pytest.mark.parametrize(("chosen", "expected"), [(None, "100000"), ("7", "7")])
+def test_waiting_threads_spin_briefly_unless_the_user_says_otherwise(monkeypatch, chosen, expected):
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    if chosen:
+        monkeypatch.setenv("GOMP_SPINCOUNT", chosen)
+    assert run("import mialib, os; print(os.environ['GOMP_SPINCOUNT'])") == expected
+
+
 def test_no_module_imports_itself_by_a_detour():
     graph = {name: imports_at_import_time(path) - {name} for name, path in MODULES.items()}
     assert "mialib.training" in graph["mialib.runs"]

@@ -75,3 +75,20 @@ def test_the_readme_quotes_the_undefended_model():
         name, *numbers = (cell.strip() for cell in line.strip("|").split("|"))
         kept = result["attacks"][SHOWN.get(name, name)]
         assert numbers == ["{value:.2f} [{low:.2f}, {high:.2f}]".format(**kept[key]) for key in ("auc", "advantage")]
+
+
+def test_the_readme_quotes_label_smoothing_rightly():
+    plain, smoothed = (
+        ROOT / "data" / "measured" / f"cpu-images-cifar10-{name}" for name in ("plain", "labelsmoothing")
+    )
+    target = Signals.read(smoothed / "target" / "signals.npz")
+    fitted_on = [Signals.read(folder / "shadow" / "signals.npz") for folder in (plain, smoothed)]
+    naive, adaptive = (
+        metrics.evaluate(attacks.threshold_attack(shadow, target.public()), target.is_member).advantage
+        for shadow in fitted_on
+    )
+    accuracy = json.loads((smoothed / "result.json").read_text())["accuracy"]["test"]
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"test accuracy {accuracy:.2f}: against a threshold from the undefended shadow" in text
+    assert f"the loss attack has advantage {naive.value:.2f}, against an adaptive shadow" in text
+    assert f"adaptive shadow {adaptive.value:.2f} [{adaptive.low:.2f}, {adaptive.high:.2f}]" in text
