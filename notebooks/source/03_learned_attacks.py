@@ -193,7 +193,7 @@ def shadows_view(shadows: int) -> plots.Picture:
     at = numbers.index(shadows)
     kinds = {"AUC": {name: found[at].auc for name, found in by_number.items()}}
     kinds["advantage"] = {name: found[at].advantage for name, found in by_number.items()}
-    return plots.comparison(kinds, label=f"AUC and advantage with k = {shadows}")
+    return plots.comparison(kinds, label=f"AUC (chance 0.5), advantage (chance 0) at k = {shadows}")
 
 
 widgets.explore(shadows_view, shadows=widgets.steps(numbers, start=1, label="number of shadows"))

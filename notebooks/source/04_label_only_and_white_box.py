@@ -160,7 +160,11 @@ def label_only_view(r: int, d: int) -> plots.Picture:
         kind: {n: getattr(e, kind.lower()) for n, e in rows.items()}
         for kind in ("AUC", "advantage")
     }
-    return plots.comparison(kinds, label=f"r = {r}, d = {d}", mark="gap attack (1 query)")
+    return plots.comparison(
+        kinds,
+        label=f"AUC (chance 0.5), advantage (chance 0) at r = {r}, d = {d}",
+        mark="gap attack (1 query)",
+    )
 
 
 widgets.explore(
