@@ -25,8 +25,8 @@ def known(kind: str, name: str, names: Collection[str]) -> str:
     return name
 
 
-def between(low: float, high: float, /, *, whole: bool = False, nan: bool = False, **values: ArrayLike) -> None:
-    """Refuse what is not a finite number (or an array of them) in low … high; `nan` lets NaN pass.
+def between(low: float, high: float, /, *, whole: bool = False, **values: ArrayLike) -> None:
+    """Refuse what is not a finite number (or an array of them) in low … high.
 
     >>> between(1, np.inf, whole=True, epochs=2.5)
     Traceback (most recent call last):
@@ -35,7 +35,7 @@ def between(low: float, high: float, /, *, whole: bool = False, nan: bool = Fals
     for name, value in values.items():
         array = np.asarray(value)
         if not array.size or array.dtype.kind in ("iu" if whole else "iuf"):
-            outside = array[~((array >= low) & (array <= high) & np.isfinite(array)) & ~(nan & np.isnan(array))]
+            outside = array[~((array >= low) & (array <= high) & np.isfinite(array))]
             if not outside.size:  # An empty array has nothing to refuse.
                 continue
             value = outside.flat[0]

@@ -55,11 +55,17 @@ class Signals:
 
     def loss(self) -> np.ndarray:
         """Cross-entropy of each record, in nats: (n,)."""
-        return -log_softmax(self.logits)[np.arange(len(self)), self.labels]
+        return -self.log_probabilities()[np.arange(len(self)), self.labels]
+
+    def log_probabilities(self) -> np.ndarray:
+        """Log-softmax of the logits in float64: (n, classes)."""
+        from scipy.special import log_softmax
+
+        return log_softmax(self.logits.astype(np.float64), axis=1)
 
     def probabilities(self) -> np.ndarray:
         """Softmax of the logits: (n, classes)."""
-        return np.exp(log_softmax(self.logits))
+        return np.exp(self.log_probabilities())
 
     def confidence(self) -> np.ndarray:
         """LiRA's φ of each record, on the record itself and on its other views if there are any: (queries, n)."""
@@ -138,27 +144,21 @@ def pool(shadows: Signals | Sequence[Signals]) -> Signals:
     )
 
 
-def log_softmax(logits: ArrayLike) -> np.ndarray:
-    """Log-probabilities (…, classes) in float64; no exponential can overflow."""
-    logits = np.asarray(logits, np.float64)
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-
-
 def scaled_confidence(logits: ArrayLike, labels: np.ndarray) -> np.ndarray:
     """LiRA's φ = log p_y − log Σ_{i≠y} p_i, from logits so that it stays finite where p_y rounds to 1: (n,).
 
     >>> scaled_confidence(np.log([[0.7, 0.2, 0.1]]), np.array([0])).round(7)
     array([0.8472979])
     """
+    from scipy.special import logsumexp
+
     logits = np.array(logits, np.float64)
     if logits.shape[-1] < 2:
         raise ValueError("A confidence compares the label's class with the others; one class alone has none.")
     rows = np.arange(len(labels))
     own = logits[rows, labels]
     logits[rows, labels] = -np.inf
-    top = logits.max(axis=-1)
-    return own - top - np.log(np.exp(logits - top[:, None]).sum(axis=-1))
+    return own - logsumexp(logits, axis=-1)
 
 
 def loss_gap(signals: Signals) -> float:

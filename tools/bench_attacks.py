@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -85,7 +83,7 @@ def growth(path: Path | None = None) -> None:
         "Attack R, 16 models": lambda n: partial(attack_r_scores, *_arrays(n)),
         "RMIA, n / 2 others": lambda n: partial(rmia_scores, rng.lognormal(size=n), rng.lognormal(size=n // 2)),
     }
-    seconds = {name: [_best(job(n)) for n in sizes] for name, job in jobs.items()}
+    seconds = {name: [fastest(job(n), rounds=5)[0] for n in sizes] for name, job in jobs.items()}
     print(f"\n{'seconds by number of records':<32}" + "".join(f"{n:>10,}" for n in sizes) + f"{'exponent':>10}")
     for name, times in seconds.items():
         exponent = np.polyfit(np.log(sizes[1:]), np.log(times[1:]), 1)[0]
@@ -112,17 +110,8 @@ def everything() -> tuple[str, float]:
         for attack in references:
             attack(game.shadow, game.target)
 
-    return "6 threshold and 4 reference attacks, 10,000 records, 64 models", _best(work)
+    return "6 threshold and 4 reference attacks, 10,000 records, 64 models", fastest(work, rounds=5)[0]
 
 
 def _arrays(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rng.normal(size=n), rng.normal(size=(16, n)), in_out_mask(n, 16)
-
-
-def _best(work: Callable, rounds: int = 5) -> float:
-    found = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - start)
-    return min(found)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mialib.metrics import roc
-from mialib.signals import Signals, log_softmax, pool
+from mialib.signals import Signals, pool
 
 
 def loss_score(signals: Signals) -> np.ndarray:
@@ -31,7 +31,7 @@ def entropy_score(signals: Signals) -> np.ndarray:
     >>> entropy_score(Signals(np.log([[0.7, 0.2, 0.1]]), [0])).round(7)
     array([-0.8018186])
     """
-    log_p = log_softmax(signals.logits)
+    log_p = signals.log_probabilities()
     return (np.exp(log_p) * log_p).sum(axis=1)
 
 
@@ -43,7 +43,7 @@ def modified_entropy_score(signals: Signals) -> np.ndarray:
     >>> modified_entropy_score(Signals(np.log([[0.7, 0.2, 0.1]] * 2), [0, 1])).round(7)
     array([-0.1621672, -2.1408673])
     """
-    rows, log_p = np.arange(len(signals)), log_softmax(signals.logits)
+    rows, log_p = np.arange(len(signals)), signals.log_probabilities()
     p = np.exp(log_p)
     terms = p * np.log(np.maximum(1 - p, 1e-30))  # as in the authors' code: log 0 is −69, not −∞
     terms[rows, signals.labels] = ((1 - p) * log_p)[rows, signals.labels]

@@ -18,7 +18,7 @@ MARKERS = ("o", "s", "^", "D", "v")
 def comparison(
     series: dict[str, dict[str, Estimate]], *, label: str, chance: float = 0.0, mark: str | None = None
 ) -> Picture:
-    """Estimates with their intervals, one row for each name and one marker for each series; `mark` rings a row."""
+    """Estimates with their intervals, one row for each name and one marker for each series; `mark` shades a row."""
     rows = list(dict.fromkeys(name for estimates in series.values() for name in estimates))
 
     def draw(figure: FigureBase) -> None:

@@ -1,4 +1,4 @@
-"""The figures of the membership game (notebooks 00 and 01)."""
+"""The figures of the membership game: records, histograms, ROC curves and what one threshold does."""
 
 import numpy as np
 from matplotlib.axes import Axes
