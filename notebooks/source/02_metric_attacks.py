@@ -251,8 +251,8 @@ show(rows, name="02_classes")
 # %% [markdown]
 # **What to see.** The same threshold, {{common:.2f}}, on three classes: it catches {{rows.numbers['tpr at 1']:.0%}} of the members of class 1,
 # {{rows.numbers['tpr at 5']:.0%}} of class 5 and {{rows.numbers['tpr at 8']:.0%}} of class 8, at {{rows.numbers['fpr at 1']:.0%}},
-# {{rows.numbers['fpr at 5']:.0%}} and {{rows.numbers['fpr at 8']:.0%}} false alarms. It is most wrong where the two rates are closest. With about 70
-# members a class, each of these shares may be off by ten points.
+# {{rows.numbers['fpr at 5']:.0%}} and {{rows.numbers['fpr at 8']:.0%}} false alarms. It is most wrong where the two rates are closest. Mind the
+# small numbers: 35 of 70 members is a share of one half with the interval {{"{:.0%} to {:.0%}".format(*metrics.clopper_pearson(35, 70))}}.
 
 # %% [markdown]
 # ## A shadow that knows the defense

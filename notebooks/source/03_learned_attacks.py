@@ -191,9 +191,8 @@ by_number = {
 # %%
 def shadows_view(shadows: int) -> plots.Picture:
     at = numbers.index(shadows)
-    kinds = {"AUC": {name: found[at].auc for name, found in by_number.items()}}
-    kinds["advantage"] = {name: found[at].advantage for name, found in by_number.items()}
-    return plots.comparison(kinds, label=f"AUC (chance 0.5), advantage (chance 0) at k = {shadows}")
+    rows = {name: found[at].auc for name, found in by_number.items()}
+    return plots.comparison({"AUC": rows}, label=f"AUC at k = {shadows}", chance=0.5)
 
 
 widgets.explore(shadows_view, shadows=widgets.steps(numbers, start=1, label="number of shadows"))
@@ -211,8 +210,8 @@ first, last = ({name: found[at].auc.value for name, found in by_number.items()} 
 # **What to see.** From 1 to {{numbers[-1]}} shadows CRL's network goes from {{first["CRL's, k shadows"]:.2f}} to
 # {{last["CRL's, k shadows"]:.2f}}. But one shadow shown {{numbers[-1]}} times already gives {{last["CRL's, one shadow k times"]:.2f}}: most of the gain is
 # longer training, some may be new data. The AUC of the loss does not depend on any shadow ({{last['loss threshold']:.2f}}); only its threshold does.
-# (One target, n = {{by_number['loss threshold'][0].members}} + {{by_number['loss threshold'][0].non_members}}: with intervals of ± 0.05 the rows at
-# k = {{numbers[-1]}} cannot be told apart.) A comparison by the number of shadows should say what happened to the number of steps.
+# (One target, n = {{by_number['loss threshold'][0].members}} + {{by_number['loss threshold'][0].non_members}}: at k = {{numbers[-1]}} the intervals,
+# {{by_number["CRL's, k shadows"][-1].auc}} and {{by_number["CRL's, one shadow k times"][-1].auc}}, overlap.) A comparison by the number of shadows should say what happened to the number of steps.
 
 # %% [markdown]
 # ## How does the output answer to noise?

@@ -156,15 +156,9 @@ def label_only_view(r: int, d: int) -> plots.Picture:
         "translation, original": translation[d],
         "translation, PAST (d = 1)": past_translation,
     }
-    kinds = {
-        kind: {n: getattr(e, kind.lower()) for n, e in rows.items()}
-        for kind in ("AUC", "advantage")
-    }
-    return plots.comparison(
-        kinds,
-        label=f"AUC (chance 0.5), advantage (chance 0) at r = {r}, d = {d}",
-        mark="gap attack (1 query)",
-    )
+    areas = {name: result.auc for name, result in rows.items()}
+    label = f"AUC at r = {r}, d = {d}"
+    return plots.comparison({"AUC": areas}, label=label, chance=0.5, mark="gap attack (1 query)")
 
 
 widgets.explore(

@@ -241,12 +241,14 @@ widgets.explore(
 areas = {name: [metrics.auc(by_number[n][name], some_truth) for n in numbers] for name in forms}
 picture = plots.lines(numbers, areas, xlabel="number of references", ylabel="AUC", log="x")
 show(picture, name="05_references")
+some_record = np.tile(np.arange(holds.shape[1]), len(players))
+full = metrics.evaluate(by_number[62]["LiRA"], some_truth, record=some_record, draws=100).auc
 
 # %% [markdown]
 # **What to see.** With 4 references, two IN and two OUT for each record, LiRA has {{areas['LiRA'][0]:.2f}}: a deviation from two values is a guess. Pooling
 # the variance over all records mends it ({{areas['LiRA, pooled variance'][0]:.2f}}); RMIA, which asks the OUT models only, has {{areas['RMIA'][0]:.2f}}. With
 # {{numbers[-1]}} the two LiRAs meet at {{areas['LiRA'][-1]:.2f}} and RMIA stays at {{areas['RMIA'][-1]:.2f}}. (Eight targets, 9,600 + 9,600
-# scores; the interval of such an AUC is about ± 0.01.) The choice of attack is a choice of budget.
+# scores; LiRA with {{numbers[-1]}} has {{full}}, by record.) The choice of attack is a choice of budget.
 
 # %% [markdown]
 # ## What γ is for
