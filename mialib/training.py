@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf, isfinite
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -75,6 +76,7 @@ class Training:
     generator: torch.Generator  # for a defense's own draws, which never change the members' order
     epoch: int = 0
     schedule: LRScheduler | None = None  # made after `prepare`; a defense may restart it
+    rest: Iterator[Pair] = iter(())  # what is left of this pass over the reference records
 
     def batches(self, records: Pair, *, generator: torch.Generator | None = None) -> Iterator[Pair]:
         """One shuffled pass over tensors on the device."""
@@ -82,6 +84,16 @@ class Training:
         order = torch.randperm(len(y), generator=generator or self.generator).to(y.device)
         for chosen in order.split(self.recipe.batch_size):
             yield x[chosen], y[chosen]
+
+    def reference_batch(self) -> Pair:
+        """The next batch of non-members; after the last the pass starts again, in another order."""
+        if self.reference is None:
+            advice = "Use a split that has one (split='six_parts'), or pass fit(..., reference=records)"
+            raise ValueError(f"This defense tunes on non-members, but there is no inference set. {advice}.")
+        if (batch := next(self.rest, None)) is None:
+            self.rest = self.batches(self.reference)
+            batch = next(self.rest)
+        return batch
 
 
 @dataclass(frozen=True)
@@ -100,6 +112,13 @@ class Plain:
 
     def after_backward(self, training: Training) -> None:
         """Between backward and step: penalties on the weights go into their gradients."""
+
+    def after_step(self, training: Training) -> None:
+        """After each step: what changes the weights themselves, such as a proximal step."""
+
+    def end_epoch(self, training: Training) -> bool:
+        """After each epoch; True ends the training here."""
+        return False
 
 
 def pick_device(device: str = "auto") -> torch.device:
@@ -130,6 +149,7 @@ def fit(
 ) -> list[dict]:
     """Train `model` in place; return each epoch's number, mean loss and what `on_epoch(model, epoch)` adds."""
     where = pick_device(device)
+    _refuse_overlap(members, reference)
     model.to(where, memory_format=torch.channels_last if members.x.ndim == 4 else torch.preserve_format)
     order, generator = torch.Generator().manual_seed(seed), torch.Generator().manual_seed(seed + 1)
     parts = [to_device(part, where) if part is not None else None for part in (members, reference, validation)]
@@ -143,15 +163,28 @@ def fit(
         for training.epoch in tqdm(range(1, recipe.epochs + 1), "training", delay=2, leave=False, unit="epoch"):
             history.append(_epoch(training, defense, order))
             training.schedule.step()
+            done = defense.end_epoch(training)
             if on_epoch is not None:
                 history[-1] |= on_epoch(training.model, training.epoch) or {}
+            if done:
+                break
     return history
+
+
+def _refuse_overlap(members: Records, reference: Records | None) -> None:
+    """Tuning on records that are also members would teach a defense nothing about non-members."""
+    if reference is not None and members.x.shape[1:] == reference.x.shape[1:]:
+        _, ours, theirs = np.intersect1d(members.index, reference.index, return_indices=True)
+        same = sum(map(np.array_equal, members.x[ours], reference.x[theirs]))
+        if same:
+            raise ValueError(f"The inference set holds {same} members. Take it from records that were not trained on.")
 
 
 def _epoch(training: Training, defense: Plain, order: torch.Generator) -> dict:
     """One pass over the members. Nothing waits for the device before the end of the epoch."""
     defense.start_epoch(training)
     training.model.train()  # A defense may have looked at the model in eval mode.
+    good = {name: value.clone() for name, value in training.model.state_dict().items()}
     optimizer, total = training.optimizer, torch.zeros((), device=training.members[1].device)
     for x, y in training.batches(training.members, generator=order):
         if training.recipe.augment:
@@ -161,11 +194,14 @@ def _epoch(training: Training, defense: Plain, order: torch.Generator) -> dict:
         loss.backward()
         defense.after_backward(training)
         optimizer.step()
+        defense.after_step(training)
         total += loss.detach() * len(y)
     mean = total.item() / len(training.members[1])
     if not isfinite(mean):
-        advice = f"Lower the learning rate ({training.recipe.lr}) or the defense's strength."
-        raise FloatingPointError(f"The loss became NaN or infinite in epoch {training.epoch}. {advice}")
+        training.model.load_state_dict(good)
+        advice = f"Lower the learning rate ({training.recipe.lr}) or the strength of {defense}"
+        kept = "The model has the weights from before that epoch."
+        raise FloatingPointError(f"The loss became NaN or infinite in epoch {training.epoch}. {advice}. {kept}")
     return {"epoch": training.epoch, "loss": mean}
 
 

@@ -4,7 +4,7 @@ import dry_run
 import pytest
 
 from mialib import data, profiles
-from mialib.runs import describe, parse
+from mialib.configurations import describe, parse
 
 EXPERIMENTS = {
     f"{profile.name} {name}": configuration

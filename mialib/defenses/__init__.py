@@ -4,9 +4,11 @@ What must last from one step to the next lives on the `Training` that every hook
 so one defense object serves any number of runs.
 """
 
-from mialib.defenses.simple import LabelSmoothing
+from mialib.defenses.past import Past
+from mialib.defenses.simple import L1, L2, ConfidencePenalty, Dropout, EarlyStopping, LabelSmoothing, LossGap
 from mialib.training import Plain
 
-__all__ = ["DEFENSES", "LabelSmoothing", "Plain"]
+_ALL = (Plain, L1, L2, Dropout, LabelSmoothing, ConfidencePenalty, EarlyStopping, LossGap, Past)
+DEFENSES = {defense.__name__: defense for defense in _ALL}
 
-DEFENSES = {defense.__name__: defense for defense in (Plain, LabelSmoothing)}
+__all__ = ["DEFENSES", *DEFENSES]

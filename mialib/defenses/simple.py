@@ -1,12 +1,58 @@
-"""Simple defenses: a few lines each on the hooks of `Plain`."""
+"""Simple defenses: a few lines each on the hooks of `Plain`. Introduced in notebook 06."""
 
 from dataclasses import dataclass
+from math import inf
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from mialib.errors import between
+from mialib.signals import eval_mode
 from mialib.training import Plain, Training
+
+
+@dataclass(frozen=True)
+class L1(Plain):
+    """Uniform ℓ1: every parameter w adds λ·|w| to the loss; PAST refines it."""
+
+    strength: float = 1e-4
+
+    def __post_init__(self):
+        between(0, inf, strength=self.strength)
+
+    def after_backward(self, training: Training) -> None:
+        for parameter in training.model.parameters():
+            if parameter.grad is not None:
+                parameter.grad.add_(parameter.detach().sign(), alpha=self.strength)
+
+
+@dataclass(frozen=True)
+class L2(Plain):
+    """ℓ2: every parameter adds λ/2·w² to the loss, which is more weight decay, on top of the recipe's."""
+
+    strength: float = 1e-3
+
+    def __post_init__(self):
+        between(0, inf, strength=self.strength)
+
+    def prepare(self, training: Training) -> None:
+        for group in training.optimizer.param_groups:
+            group["weight_decay"] += self.strength
+
+
+@dataclass(frozen=True)
+class Dropout(Plain):
+    """Before the last linear layer, a share of the features is set to 0 in every step."""
+
+    strength: float = 0.5
+
+    def __post_init__(self):
+        between(0, 0.999, strength=self.strength)
+
+    def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
+        features = F.dropout(training.model.features(x), self.strength)
+        return F.cross_entropy(training.model.classify(features), y)
 
 
 @dataclass(frozen=True)
@@ -22,3 +68,63 @@ class LabelSmoothing(Plain):
         logits = training.model(x)
         classes = logits.shape[1]  # torch gives the true class a part of ε too: its ε is ours times C / (C − 1).
         return F.cross_entropy(logits, y, label_smoothing=self.strength * classes / max(classes - 1, 1))
+
+
+@dataclass(frozen=True)
+class ConfidencePenalty(Plain):
+    """Cross-entropy minus β times the entropy of the prediction: certainty costs."""
+
+    strength: float = 0.1
+
+    def __post_init__(self):
+        between(0, inf, strength=self.strength)
+
+    def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
+        logits = training.model(x)
+        log_p = logits.log_softmax(dim=1)
+        return F.nll_loss(log_p, y) + self.strength * (log_p.exp() * log_p).sum(dim=1).mean()
+
+
+@dataclass(frozen=True)
+class EarlyStopping(Plain):
+    """Stop when the validation loss has not fallen for `patience` epochs; keep the weights of its lowest."""
+
+    patience: int = 3
+
+    def __post_init__(self):
+        between(1, inf, whole=True, patience=self.patience)
+
+    def prepare(self, training: Training) -> None:
+        if training.validation is None:
+            advice = "Set some aside with Configuration(validation=0.1), or pass fit(..., validation=records)"
+            raise ValueError(f"Early stopping needs validation records, found none. {advice}.")
+        training.lowest, training.best = inf, {}
+
+    def end_epoch(self, training: Training) -> bool:
+        x, y = training.validation
+        with torch.inference_mode(), eval_mode(training.model):
+            logits = torch.cat([training.model(batch) for batch in x.split(500)])
+        if (loss := F.cross_entropy(logits, y).item()) < training.lowest:
+            best = {name: value.clone() for name, value in training.model.state_dict().items()}
+            training.lowest, training.best, training.found = loss, best, training.epoch
+        done = training.epoch in (training.found + self.patience, training.recipe.epochs)
+        if done:
+            training.model.load_state_dict(training.best)
+        return done
+
+
+@dataclass(frozen=True)
+class LossGap(Plain):
+    """PAST's Appendix B: (1 − a)·L_member + a·|L_member − L_non-member|, which trains on its non-members too."""
+
+    strength: float = 0.5
+
+    def __post_init__(self):
+        between(0, 1, strength=self.strength)
+
+    def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
+        ours = super().loss(training, x, y)
+        if not self.strength:
+            return ours
+        theirs = super().loss(training, *training.reference_batch())
+        return (1 - self.strength) * ours + self.strength * (ours - theirs).abs()

@@ -1,0 +1,120 @@
+"""PAST: tune a trained model with a penalty that is heaviest where the loss gap is most sensitive.
+
+    tuned = configuration.then(Past(strength=1e-3, alpha=1.5), Recipe(epochs=50, lr=0.01))
+
+Each weight w pays λ·γ^α·|w|, where γ is |∂G/∂w| over its mean in the module (`sensitivity`). α = 0 is uniform ℓ1.
+The clamp of γ^α and the rest of what the paper leaves out follow its authors' code. Introduced in notebook 08.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import inf
+
+import torch
+from torch import Tensor, nn
+
+from mialib.errors import between, known
+from mialib.sensitivity import KINDS, adaptive_weight, gap_gradient, weights
+from mialib.training import Plain, Training
+
+
+@dataclass(frozen=True)
+class Past(Plain):
+    """`strength` is λ and `alpha` the focus.
+
+    `per="batch"` takes γ from each batch of members and one of non-members, as its authors' code does; `per="epoch"`
+    from at most `sample` records of each side, once an epoch. `proximal` shrinks the weights after the step, so that
+    some become exactly 0; otherwise the sub-gradient joins the gradient, and none does. `mixed_statistics` lets the
+    non-members' batches into BatchNorm's running statistics, as that code does.
+    """
+
+    strength: float = 1e-3
+    alpha: float = 1.5
+    per: str = "batch"
+    penalty: str = "l1"
+    proximal: bool = False
+    mixed_statistics: bool = False
+    clamp: float = 1e4
+    sample: int = 1024
+    kinds: tuple[str, ...] = tuple(KINDS)
+
+    def __post_init__(self):
+        between(0, inf, strength=self.strength, alpha=self.alpha, clamp=self.clamp)
+        between(1, inf, whole=True, sample=self.sample)
+        known("per", self.per, ("batch", "epoch"))
+        known("penalty", self.penalty, ("l1", "l2"))
+        for kind in self.kinds:
+            known("kind of module", kind, KINDS)
+        if self.mixed_statistics and self.per == "epoch":
+            raise ValueError("mixed_statistics needs per='batch': once an epoch, non-members are only looked at.")
+
+    def prepare(self, training: Training) -> None:
+        training.tuned = list(weights(training.model, self.kinds).values())
+        training.importance = [torch.ones_like(weight) for weight in training.tuned]
+        if self.strength:
+            training.reference_batch()  # Refuse to begin without non-members.
+
+    def start_epoch(self, training: Training) -> None:
+        if self.strength and self.alpha and self.per == "epoch":
+            chosen = [self._sample(training, records) for records in (training.members, training.reference)]
+            gradients = gap_gradient(training.model, *chosen)
+            training.importance = self.importance([gradients[name] for name in weights(training.model, self.kinds)])
+
+    def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
+        if self.strength and self.per == "batch" and (self.alpha or self.mixed_statistics):
+            with _statistics(training.model, kept=not self.mixed_statistics):
+                theirs = super().loss(training, *training.reference_batch())
+            training.theirs = torch.autograd.grad(theirs, training.tuned, allow_unused=True)
+        return super().loss(training, x, y)
+
+    def after_backward(self, training: Training) -> None:
+        if not self.strength:
+            return
+        if self.alpha and self.per == "batch":
+            pairs = zip(training.tuned, training.theirs, strict=True)
+            training.importance = self.importance([_difference(weight, theirs) for weight, theirs in pairs])
+        if not self.proximal:
+            pulls = [w.detach().sign() if self.penalty == "l1" else 2 * w.detach() for w in training.tuned]
+            torch._foreach_mul_(pulls, training.importance)
+            reached = [(w.grad, pull) for w, pull in zip(training.tuned, pulls, strict=True) if w.grad is not None]
+            torch._foreach_add_(*map(list, zip(*reached, strict=True)), alpha=self.strength)
+
+    def after_step(self, training: Training) -> None:
+        """With momentum μ a constant pull moves a weight by lr / (1 − μ) a step, so that is the shrinkage here too."""
+        if self.strength and self.proximal:
+            step = training.optimizer.param_groups[0]["lr"] / (1 - training.recipe.momentum) * self.strength
+            for weight, importance in zip(training.tuned, training.importance, strict=True):
+                with torch.no_grad():
+                    shrink = importance * step
+                    size = weight.abs() - shrink if self.penalty == "l1" else weight.abs() / (1 + 2 * shrink)
+                    weight.copy_(size.clamp(min=0) * weight.sign())
+
+    def importance(self, gradients: list[Tensor]) -> list[Tensor]:
+        """γ^α of each module, clamped."""
+        return [adaptive_weight(gradient).pow_(self.alpha).clamp_(max=self.clamp) for gradient in gradients]
+
+    def _sample(self, training: Training, records: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        chosen = torch.randperm(len(records[1]), generator=training.generator)[: self.sample].to(records[1].device)
+        return records[0][chosen], records[1][chosen]
+
+
+def _difference(weight: nn.Parameter, theirs: Tensor | None) -> Tensor:
+    """The gap's gradient, of which a module that the loss does not reach has none."""
+    gradients = [g for g in (theirs, weight.grad) if g is not None]
+    return gradients[0] - gradients[1] if len(gradients) == 2 else torch.zeros_like(weight)
+
+
+@contextmanager
+def _statistics(model: nn.Module, *, kept: bool) -> Iterator[None]:
+    """If `kept`, BatchNorm normalises by the batch but leaves its running statistics alone."""
+    norms = [m for m in model.modules() if isinstance(m, KINDS["normalisation"][0]) and m.track_running_stats]
+    for norm in norms if kept else ():
+        norm.track_running_stats = False
+    try:
+        yield
+    finally:
+        for norm in norms:
+            norm.track_running_stats = True
