@@ -29,6 +29,12 @@ QUICK = {
     "baskets": Configuration(data="shoppers", model="mlp", recipe=Recipe(epochs=40, lr=0.05)),
 }
 
+# How PAST tunes them, by dataset.
+TUNING = {
+    "letters": Recipe(20, 128, lr=0.1, weight_decay=1e-3),
+    "shoppers": Recipe(20, lr=0.05),
+}
+
 # Real data on a patient laptop: six parts of 3,000 CIFAR-10 images, no augmentation.
 CPU = {
     "images": Configuration(data="cifar10", size=18_000, recipe=Recipe(epochs=50), trace=10),

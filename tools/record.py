@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import shutil
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
@@ -58,21 +59,24 @@ def watch(run: runs.Run) -> Signals:
     return observe.watch(run, rotations=(-4, 0, 4), shifts=observe.shell(1), noise=True, gradient=True)
 
 
-def every_attack(shadow: Signals, target: Signals) -> dict[str, np.ndarray]:
-    """Scores of every attack that one shadow allows; the target must be public."""
+def every_attack(shadow: Signals, target: Signals, *, leave_out: Collection[str] = ()) -> dict[str, np.ndarray]:
+    """Scores of every attack that one shadow and these signals allow; the target must be public."""
     threshold = partial(attacks.threshold_attack, shadow, target)
-    rotation, shift = (partial(attacks.augmentation_attack, shadow, target, views=v) for v in ("rotations", "shifts"))
-    return {
-        **{name: threshold(score=score) for name, score in attacks.METRICS.items() if name != "confidence"},
-        "loss, a threshold a class": threshold(per_class=True),
-        "neural, PAST": attacks.neural_attack(shadow, target),
-        "neural, CRL": attacks.neural_attack(shadow, target, form="crl"),
-        "discriminator": attacks.discriminator_attack(shadow, target),
-        "rotation, PAST": rotation(form="past"),
-        "translation, PAST": shift(form="past"),
-        "gradient ℓ1": attacks.gradient_attack(shadow, target, norm="l1"),
-        "gradient ℓ2": attacks.gradient_attack(shadow, target),
+    views = partial(attacks.augmentation_attack, shadow, target, form="past")
+    found = {
+        **{name: partial(threshold, score=score) for name, score in attacks.METRICS.items() if name != "confidence"},
+        "loss, a threshold a class": partial(threshold, per_class=True),
+        "neural, PAST": partial(attacks.neural_attack, shadow, target),
+        "neural, CRL": partial(attacks.neural_attack, shadow, target, form="crl"),
+        "discriminator": partial(attacks.discriminator_attack, shadow, target),
+        "rotation, PAST": partial(views, views="rotations"),
+        "translation, PAST": partial(views, views="shifts"),
+        "gradient ℓ1": partial(attacks.gradient_attack, shadow, target, norm="l1"),
+        "gradient ℓ2": partial(attacks.gradient_attack, shadow, target),
     }
+    asks = {"discriminator": "noise", "rotation, PAST": "rotations", "translation, PAST": "shifts"}
+    possible = [name for name in found if asks.get(name) in (None, *target.more) and name not in leave_out]
+    return {name: found[name]() for name in possible}
 
 
 def summary(folder: Path) -> dict:
