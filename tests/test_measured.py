@@ -79,7 +79,7 @@ def test_the_readme_quotes_the_undefended_model():
 
 def test_the_readme_quotes_label_smoothing_rightly():
     plain, smoothed = (
-        ROOT / "data" / "measured" / f"cpu-images-cifar10-{name}" for name in ("plain", "labelsmoothing")
+        ROOT / "data" / "measured" / f"cpu-images-cifar10-{name}" for name in ("plain", "labelsmoothing-strength=0.3")
     )
     target = Signals.read(smoothed / "target" / "signals.npz")
     fitted_on = [Signals.read(folder / "shadow" / "signals.npz") for folder in (plain, smoothed)]

@@ -1,6 +1,7 @@
 """Record a real experiment: train target and shadow, attack, keep numbers, signals and provenance in data/measured/.
 
     python tools/record.py cpu images --data ../photos/cifar10.npz --note "JPEG copies"
+    python tools/record.py cpu "images tuned" --data … --note … --defense Past strength=1e-3 alpha=2
 
 Runs go through the store, so a second call, or one after an interruption, does only what is missing. Weights stay
 in the store; what is kept here is small: config, metrics, provenance and signals of each model, and the result.
@@ -9,6 +10,7 @@ in the store; what is kept here is small: config, metrics, provenance and signal
 from __future__ import annotations
 
 import argparse
+import ast
 import dataclasses
 import shutil
 from collections.abc import Collection
@@ -34,13 +36,9 @@ def record(
 ) -> dict:
     """Do what is missing, copy what is kept, and return the result as it is written."""
     configuration = profiles.load(profile).experiments[experiment]
-    if data:
-        configuration = configuration.but(data=data)
-    if defense:
-        configuration = configuration.but(defense=defense)
+    configuration = configuration.but(data=data or configuration.data, defense=defense or configuration.defense)
     pair = runs.get_all([configuration, configuration.but(side="shadow")])
-    name = short_name(configuration.data)
-    folder = MEASURED / f"{profile}-{experiment}-{name}-{type(configuration.defense).__name__.lower()}"
+    folder = MEASURED / "-".join([profile, *experiment.split(), short_name(configuration.data), label(configuration)])
     for run in pair:
         place = folder / run.configuration.side
         place.mkdir(parents=True, exist_ok=True)
@@ -52,6 +50,13 @@ def record(
     result = {"profile": profile, "experiment": experiment, "records": records, "note": note} | summary(folder)
     write_json(folder / "result.json", result)
     return result
+
+
+def label(configuration: runs.Configuration) -> str:
+    """The defense and those of its settings that differ from the defaults."""
+    defense = configuration.defense
+    usual = vars(type(defense)())
+    return "-".join([type(defense).__name__.lower(), *(f"{k}={v}" for k, v in vars(defense).items() if usual[k] != v)])
 
 
 def watch(run: runs.Run) -> Signals:
@@ -89,18 +94,29 @@ def summary(folder: Path) -> dict:
     return {"counts": counts, "accuracy": facts["accuracy"], "loss_gap": facts["loss_gap"], "attacks": evaluated}
 
 
+def parse_defense(name: str, *settings: str) -> Plain:
+    """`Past`, `strength=1e-3`, `per=epoch` → Past(strength=1e-3, per="epoch")."""
+    given = {}
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        try:
+            given[key] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            given[key] = value
+    return DEFENSES[known("defense", name, DEFENSES)](**given)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("profile", choices=profiles.PROFILES)
     parser.add_argument("experiment")
     parser.add_argument("--data", help="an .npz or image folder to use in place of the download")
     parser.add_argument("--note", default="", help="what a reader must know of that data; needed with --data")
-    parser.add_argument("--defense", help="a name and a strength: LabelSmoothing=0.3")
+    parser.add_argument("--defense", nargs="+", default=[], help="a name and settings: LabelSmoothing strength=0.3")
     arguments = parser.parse_args()
     if arguments.data and not arguments.note:
         parser.error("--data needs a --note that says how it differs from the download")
-    name, _, strength = (arguments.defense or "Plain").partition("=")
-    defense = DEFENSES[known("defense", name, DEFENSES)](*map(float, filter(None, [strength])))
+    defense = parse_defense(*arguments.defense) if arguments.defense else None
     result = record(arguments.profile, arguments.experiment, arguments.data, arguments.note, defense)
     print(f"accuracy {result['accuracy']}\ncounts: {result['counts']}")
     for name, evaluation in result["attacks"].items():

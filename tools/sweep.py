@@ -64,7 +64,8 @@ def simple() -> Iterator[Configuration]:
 
 
 def tuned(base: Configuration, defense: Plain, epochs: int = 20) -> Configuration:
-    return base.then(defense, replace(profiles.TUNING[base.data], epochs=epochs))
+    experiment = "images tuned" if base.data == QUICK.images.data else "baskets tuned"
+    return base.then(defense, replace(QUICK.experiments[experiment].recipe, epochs=epochs))
 
 
 def past() -> Iterator[Configuration]:
