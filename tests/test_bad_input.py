@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from mialib import data, metrics, models, plots, splits, widgets
+from lessonlib import figures, widgets
+from mialib import data, metrics, models, plots, splits
 from mialib.attacks import threshold_attack
 from mialib.data import Records
 from mialib.metrics import clopper_pearson
@@ -149,7 +150,7 @@ def test_intervals(hits, n):
 @settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(member=ARRAYS, non_member=ARRAYS)
 def test_figures(member, non_member):
-    for figure in (plots.histograms, lambda *pair: plots.threshold_view(*pair, threshold=0.5)):
+    for figure in (plots.histograms, lambda *pair: figures.threshold_view(*pair, threshold=0.5)):
         assert refused(lambda figure=figure: figure(member, non_member)) or figure(member, non_member).png
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mialib import checks
+from lessonlib import checks
 
 
 def right_threshold(scores, fpr):

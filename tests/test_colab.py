@@ -41,7 +41,8 @@ sys.exit(1 if result.error_before_exec or result.error_in_exec else 0)
 
 AWAY_FROM_THE_CHECKOUT = """
 import mialib
-from mialib import attacks, data, metrics, plots, profiles, runs, store, widgets
+from lessonlib import cards, checks, figures, widgets
+from mialib import attacks, data, metrics, plots, profiles, runs, store
 print(mialib.__file__)
 print(store.home())
 print(len(data.load("letters", size=20, seed=0).y), "letters")
@@ -87,7 +88,7 @@ class Colab:
 def wheel(tmp_path_factory):
     """mialib as pip builds it, from a copy, so that the checkout stays clean."""
     source = tmp_path_factory.mktemp("source")
-    for folder in ("mialib", "data/bank"):
+    for folder in ("mialib", "notebooks/lessonlib", "data/bank"):
         shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
@@ -160,11 +161,13 @@ def test_mialib_works_away_from_the_checkout(ready, colab):
     assert int(members.split()[0]) > 0
 
 
-def test_the_wheel_holds_every_file_of_the_package(ready, colab):
-    installed = Path(colab.run("-c", "import mialib; print(mialib.__path__[0])").stdout.strip())
-    here = {path.relative_to(ROOT / "mialib") for path in (ROOT / "mialib").rglob("*") if path.is_file()}
-    there = {path.relative_to(installed) for path in installed.rglob("*") if path.is_file()}
-    assert {path for path in here if path.suffix != ".pyc"} <= there
+@pytest.mark.parametrize("package", [ROOT / "mialib", ROOT / "notebooks" / "lessonlib"], ids=lambda path: path.name)
+def test_the_wheel_holds_every_module_of_a_package(ready, colab, package):
+    installed = Path(colab.run("-c", f"import {package.name} as it; print(it.__path__[0])").stdout.strip())
+    assert installed.is_relative_to(colab.python.parents[1])
+    here, there = ({path.relative_to(folder) for path in folder.rglob("*.py")} for folder in (package, installed))
+    assert here
+    assert here <= there
 
 
 def test_what_is_missing_is_named_with_a_command_for_a_cell(ready, colab):
@@ -200,7 +203,7 @@ def test_sliders_show_with_the_ipywidgets_of_colab(monkeypatch):
     """ipywidgets 7 has no `_repr_mimebundle_`."""
     import ipywidgets
 
-    from mialib import widgets
+    from lessonlib import widgets
     from mialib.plots.picture import Picture
 
     monkeypatch.delattr(ipywidgets.Widget, "_repr_mimebundle_", raising=False)

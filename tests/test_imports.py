@@ -1,4 +1,4 @@
-"""The shape of the library: what imports what, how long modules are, and what must not be in them."""
+"""The shape of the library and of lessonlib: what imports what, how long modules are, and what must not be in them."""
 
 import ast
 import graphlib
@@ -9,14 +9,21 @@ from pathlib import Path
 
 import pytest
 
+import lessonlib
 import mialib
 
-ROOT = Path(mialib.__file__).parent
-MODULES = {
-    ".".join(("mialib", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
-    for path in sorted(ROOT.rglob("*.py"))
-}
-ARRAYS = "metrics errors bank store splits signals attacks data plots widgets checks ledger".split()
+
+def modules(package):
+    root = Path(package.__file__).parent
+    return {
+        ".".join((root.name, *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__"): path
+        for path in sorted(root.rglob("*.py"))
+    }
+
+
+MODULES, LESSONS = modules(mialib), modules(lessonlib)
+BOTH = MODULES | LESSONS
+ARRAYS = "metrics errors bank store splits signals attacks data plots ledger".split()
 ARRAY_LAYER = [name for name in MODULES if name.split(".")[1:2] and name.split(".")[1] in ARRAYS]
 
 
@@ -27,7 +34,7 @@ def run(code):
 
 
 def imports_at_import_time(path):
-    """Names of the mialib modules that a module imports outside functions and `if TYPE_CHECKING`."""
+    """Names of our modules that a module imports outside functions and `if TYPE_CHECKING`."""
     waiting, found = list(ast.parse(path.read_text(encoding="utf-8")).body), set()
     while waiting:
         node = waiting.pop()
@@ -35,20 +42,21 @@ def imports_at_import_time(path):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             named = [f"{node.module}.{alias.name}" for alias in node.names]
-            found |= {name if name in MODULES else node.module for name in named}
+            found |= {name if name in BOTH else node.module for name in named}
         elif not isinstance(node, ast.FunctionDef) and not (
             isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         ):
             waiting += ast.iter_child_nodes(node)
-    return found & set(MODULES)
+    return found & set(BOTH)
 
 
 def test_the_array_layer_is_not_empty():
     assert {"mialib.metrics", "mialib.signals", "mialib.attacks.threshold"} <= set(ARRAY_LAYER)
+    assert {"lessonlib.checks", "lessonlib.widgets"} <= set(LESSONS)
 
 
-def test_the_array_layer_loads_no_torch():
-    loaded = run(f"import sys, {', '.join(ARRAY_LAYER)}; print('torch' in sys.modules)")
+def test_the_array_layer_and_lessonlib_load_no_torch():
+    loaded = run(f"import sys, {', '.join([*ARRAY_LAYER, *LESSONS])}; print('torch' in sys.modules)")
     assert loaded == "False"
 
 
@@ -71,19 +79,25 @@ def test_waiting_threads_spin_briefly_unless_the_user_says_otherwise(monkeypatch
 
 
 def test_no_module_imports_itself_by_a_detour():
-    graph = {name: imports_at_import_time(path) - {name} for name, path in MODULES.items()}
+    graph = {name: imports_at_import_time(path) - {name} for name, path in BOTH.items()}
     assert "mialib.training" in graph["mialib.runs"]
     graphlib.TopologicalSorter(graph).prepare()  # CycleError names the modules of a cycle.
 
 
+def test_the_library_never_needs_lessonlib():
+    for path in MODULES.values():
+        assert "lessonlib" not in path.read_text(encoding="utf-8"), path
+
+
 def test_every_module_opens_with_a_map():
-    assert [name for name, path in MODULES.items() if not ast.get_docstring(ast.parse(path.read_text()))] == []
+    assert [name for name, path in BOTH.items() if not ast.get_docstring(ast.parse(path.read_text()))] == []
 
 
-def test_the_library_stays_thin():
-    lines = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in MODULES.items()}
+@pytest.mark.parametrize(("package", "most"), [(MODULES, 4000), (LESSONS, 1000)], ids=["mialib", "lessonlib"])
+def test_the_library_stays_thin(package, most):
+    lines = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in package.items()}
     assert {name: n for name, n in lines.items() if n > 250} == {}
-    assert sum(lines.values()) <= 4000
+    assert sum(lines.values()) <= most
 
 
 @pytest.mark.parametrize(
@@ -99,5 +113,5 @@ def test_the_library_stays_thin():
 )
 def test_the_library_never_says(pattern, except_in):
     forbidden = re.compile(pattern, re.MULTILINE)
-    found = [name for name, path in MODULES.items() if forbidden.search(path.read_text(encoding="utf-8"))]
+    found = [name for name, path in BOTH.items() if forbidden.search(path.read_text(encoding="utf-8"))]
     assert set(found) <= set(except_in)

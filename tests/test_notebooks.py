@@ -16,7 +16,7 @@ each_lesson = pytest.mark.parametrize("lesson", SERIES, ids=lambda lesson: lesso
 
 # Runs in the lesson's own kernel after its last cell: moves each slider to both ends and back.
 MOVE_SLIDERS = """
-from mialib import widgets
+from lessonlib import widgets
 for explorer in widgets.EXPLORERS:
     for name, control in explorer.controls.items():
         start, seen = control.value, []
@@ -117,7 +117,7 @@ def test_from_scratch_means_from_scratch(lesson):
 def test_solutions_are_right_and_stubs_are_not_done(lesson):
     import numpy as np
 
-    from mialib import checks
+    from lessonlib import checks
 
     stubs = [c.source for c in lesson.cells if c.cell_type == "code" and "raise NotImplementedError" in c.source]
     solutions = re.findall(r"<summary>Solution.*?```python\n(.*?)```", prose(committed(lesson)), re.S)

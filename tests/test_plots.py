@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mialib import metrics, plots, widgets
+from lessonlib import figures, widgets
+from mialib import metrics, plots
 from mialib.estimates import Estimate
 
 rng = np.random.default_rng(0)
@@ -12,13 +13,13 @@ SCORES, IS_MEMBER = -np.r_[MEMBER, NON_MEMBER], np.arange(500) < 300
 
 HALF = Estimate(0.5, 0.4, 0.6)
 PICTURES = {
-    "images": lambda: plots.images(rng.integers(0, 255, (7, 3, 8, 8)), list("ABCDEFG"), columns=4),
+    "images": lambda: figures.images(rng.integers(0, 255, (7, 3, 8, 8)), list("ABCDEFG"), columns=4),
     "histograms": lambda: plots.histograms(MEMBER, NON_MEMBER),
     "lines": lambda: plots.lines([1, 2, 3], {"a": [0.1, 0.5, 1.0], "b": [HALF] * 3}, xlabel="epoch", ylabel="gap"),
     "comparison": lambda: plots.comparison({"one": {"loss": HALF}, "two": {"loss": HALF, "R": HALF}}, label="AUC"),
-    "worlds": lambda: plots.worlds(MEMBER[:20], NON_MEMBER[:20], 0.5, label="confidence"),
+    "worlds": lambda: figures.worlds(MEMBER[:20], NON_MEMBER[:20], 0.5, label="confidence"),
     "roc": lambda: plots.roc({"loss": (SCORES, IS_MEMBER)}),
-    "threshold_view": lambda: plots.threshold_view(MEMBER, NON_MEMBER, threshold=0.2),
+    "threshold_view": lambda: figures.threshold_view(MEMBER, NON_MEMBER, threshold=0.2),
 }
 
 
@@ -34,14 +35,14 @@ def test_a_picture_is_a_png_and_an_svg_with_alt_text_and_caption(name):
 
 
 def test_the_same_picture_gives_the_same_bytes():
-    first, second = (plots.threshold_view(MEMBER, NON_MEMBER, threshold=0.2) for _ in range(2))
+    first, second = (figures.threshold_view(MEMBER, NON_MEMBER, threshold=0.2) for _ in range(2))
     assert first.png == second.png
     assert first.render("svg") == second.render("svg")
 
 
 @pytest.mark.parametrize("threshold", [1e-4, 0.05, 0.7, 100.0])
 def test_the_threshold_view_counts_rightly(threshold):
-    numbers = plots.threshold_view(MEMBER, NON_MEMBER, threshold=threshold).numbers
+    numbers = figures.threshold_view(MEMBER, NON_MEMBER, threshold=threshold).numbers
     caught, accused = sum(loss <= threshold for loss in MEMBER), sum(loss <= threshold for loss in NON_MEMBER)
     assert numbers == pytest.approx({
         "tpr": caught / 300, "fpr": accused / 200, "advantage": caught / 300 - accused / 200
@@ -49,7 +50,7 @@ def test_the_threshold_view_counts_rightly(threshold):
 
 
 def test_whole_numbers_are_losses_too():
-    numbers = plots.threshold_view(np.array([0, 3], np.uint8), np.array([1, 9], np.uint8), threshold=2.0).numbers
+    numbers = figures.threshold_view(np.array([0, 3], np.uint8), np.array([1, 9], np.uint8), threshold=2.0).numbers
     assert numbers == {"tpr": 0.5, "fpr": 0.5, "advantage": 0.0}
 
 
@@ -63,7 +64,7 @@ def test_charts_say_the_numbers_that_they_show():
 
 def test_small_multiples_show_what_the_slider_shows():
     def view(threshold):
-        return plots.threshold_view(MEMBER, NON_MEMBER, threshold=threshold)
+        return figures.threshold_view(MEMBER, NON_MEMBER, threshold=threshold)
 
     rows = plots.small_multiples(view, threshold=[0.01, 1.0])
     assert rows.numbers["tpr at 0.01"] == view(0.01).numbers["tpr"]

@@ -11,8 +11,8 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mialib import data, defenses, runs
-from mialib.defenses import Plain
 from mialib.configurations import Configuration, describe, parse
+from mialib.defenses import Plain
 from mialib.signals import predict
 from mialib.store import Store, read_json
 from mialib.training import Recipe

@@ -7,7 +7,6 @@ attack is given the target's membership; `game` sees to it.
 """
 
 from mialib.attacks.augmentation import augmentation_attack
-from mialib.attacks.cards import cards
 from mialib.attacks.game import agreement, fitted, game, in_turn, risk
 from mialib.attacks.neural import discriminator_attack, neural_attack
 from mialib.attacks.reference import attack_p, attack_r, lira, rmia

@@ -7,6 +7,6 @@
 Colours are Okabe and Ito's, with fixed roles; each role also has a line style or hatch of its own.
 """
 
-from mialib.plots.charts import comparison, lines, worlds
-from mialib.plots.game import histograms, images, roc, threshold_view
+from mialib.plots.charts import comparison, lines
+from mialib.plots.game import histograms, roc
 from mialib.plots.picture import COLOR, LINE, Picture, show, small_multiples

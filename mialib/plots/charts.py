@@ -1,4 +1,4 @@
-"""Charts that many lessons share: estimates side by side, curves with bands, two worlds."""
+"""Charts of results: estimates side by side, curves with bands."""
 
 from __future__ import annotations
 
@@ -92,38 +92,6 @@ def lines(
         size=(6.4, 3.2),
         numbers={f"{name} at {at:g}": float(y) for name, row in table.items() for at, y in zip(x, row[0], strict=True)}
         | ({} if mark is None else {"mark": mark}),
-    )
-
-
-def worlds(inside: ArrayLike, outside: ArrayLike, target: float, *, label: str, title: str = "") -> Picture:
-    """One record in two worlds: a value in models that hold it (IN) and in models that do not, and the target's."""
-    inside, outside = np.asarray(inside, float), np.asarray(outside, float)
-    fitted = {"member": (inside.mean(), inside.std()), "non_member": (outside.mean(), outside.std())}
-    low, high = min(inside.min(), outside.min(), target) - 1, max(inside.max(), outside.max(), target) + 1
-    grid = np.linspace(low, high, 200)
-
-    def draw(figure: FigureBase) -> None:
-        axes = figure.subplots()
-        for values, role, hatch, name in ((inside, "member", None, "IN"), (outside, "non_member", "////", "OUT")):
-            mean, deviation = fitted[role][0], max(fitted[role][1], 1e-3)
-            axes.hist(
-                values, np.linspace(low, high, 30), density=True, color=COLOR[role], alpha=0.4, hatch=hatch,
-                edgecolor="white", label=f"{name}, {len(values)} models",
-            )  # fmt: skip
-            bell = np.exp(-(((grid - mean) / deviation) ** 2) / 2) / (deviation * np.sqrt(2 * np.pi))
-            axes.plot(grid, bell, color=COLOR[role], linestyle=LINE[role])
-        axes.axvline(target, color=COLOR["mark"], label="the target")
-        axes.set(xlabel=label, ylabel="density", title=title)
-        figure.legend(loc="outside upper center", ncols=3)
-
-    means = f"IN {fitted['member'][0]:.2f}, OUT {fitted['non_member'][0]:.2f}, the target {target:.2f}"
-    return Picture(
-        draw,
-        alt=f"Two histograms of {label} with fitted bell curves, IN (blue) and OUT (orange, hatched), the target as a "
-        f"vertical line. {title} Means: {means}.",
-        caption=f"{label[0].upper()}{label[1:]} in IN and OUT models; the curves are fitted normal densities.",
-        size=(6.4, 3.0),
-        numbers={"in": float(fitted["member"][0]), "out": float(fitted["non_member"][0]), "target": float(target)},
     )
 
 

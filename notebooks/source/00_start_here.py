@@ -54,13 +54,14 @@
 # The course brings its own data, so nothing is downloaded: small noisy pictures of the letters A to J.
 
 # %%
+from lessonlib import figures
 from mialib import attacks, metrics, plots, profiles, runs
 from mialib.plots import show
 
 configuration = profiles.load(PROFILE).images
 part = configuration.side_records().train
 names = "ABCDEFGHIJ" if configuration.data == "letters" else "0123456789"
-show(plots.images(part.x[:20], [names[y] for y in part.y[:20]]), name="00_letters")
+show(figures.images(part.x[:20], [names[y] for y in part.y[:20]]), name="00_letters")
 
 # %% [markdown]
 # **What to see.** Some letters are plain, some could be almost anything. There are {{len(part):,}} of them in the training
@@ -166,7 +167,7 @@ result
 # %%
 import numpy as np
 
-from mialib import checks
+from lessonlib import checks
 
 
 def gap_attack(predicted: np.ndarray, label: np.ndarray) -> np.ndarray:

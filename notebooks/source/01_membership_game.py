@@ -21,7 +21,8 @@
 # %%
 import numpy as np
 
-from mialib import metrics, plots, profiles, runs, widgets
+from lessonlib import figures, widgets
+from mialib import metrics, plots, profiles, runs
 from mialib.plots import show
 
 configuration = profiles.load(PROFILE).images
@@ -170,7 +171,7 @@ member_loss, non_member_loss = target_loss[is_member], target_loss[~is_member]
 
 
 def threshold_view(threshold: float) -> plots.Picture:
-    return plots.threshold_view(member_loss, non_member_loss, threshold=threshold)
+    return figures.threshold_view(member_loss, non_member_loss, threshold=threshold)
 
 
 slider = widgets.log_slider(0.001, 10, start=0.1, label="threshold on the loss")
@@ -260,7 +261,7 @@ accused = [tpr * 0.01 * 10_000, fpr * 0.99 * 10_000]
 # keeps this promise on a set of non-member scores. A record is called a member when its score is at or above the threshold.
 
 # %%
-from mialib import checks
+from lessonlib import checks
 
 
 def threshold_for_fpr(non_member_scores: np.ndarray, fpr: float) -> float:

@@ -22,7 +22,9 @@
 # %%
 import numpy as np
 
-from mialib import attacks, metrics, plots, profiles, runs, widgets
+from lessonlib import figures, widgets
+from lessonlib.cards import cards
+from mialib import attacks, metrics, plots, profiles, runs
 from mialib.plots import show
 
 configuration = profiles.load(PROFILE).images
@@ -32,7 +34,7 @@ logits, labels, is_member = (
     target.signals.labels,
     target.signals.is_member,
 )
-attacks.cards("correctness", "loss", "confidence", "max confidence", "entropy", "modified entropy")
+cards("correctness", "loss", "confidence", "max confidence", "entropy", "modified entropy")
 
 # %% [markdown]
 # The table is a **threat model**: what the attacker sees of the target, what it needs beside, what it costs. Two of the
@@ -223,7 +225,7 @@ surprise = {
 def threshold_view(threshold: float, score: str = "loss", label: str = "all") -> plots.Picture:
     keep = np.full(len(labels), True) if label == "all" else labels == int(label)
     values = surprise[score]
-    return plots.threshold_view(
+    return figures.threshold_view(
         values[keep & is_member],
         values[keep & ~is_member],
         threshold=threshold,
@@ -296,7 +298,7 @@ accuracy = [run.metrics["accuracy"]["test"] for run in (target, smooth_target)]
 # loop over records.
 
 # %%
-from mialib import checks
+from lessonlib import checks
 
 
 def modified_entropy(p: np.ndarray, y: np.ndarray) -> np.ndarray:

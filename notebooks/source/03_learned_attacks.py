@@ -22,14 +22,16 @@
 # %%
 import numpy as np
 
-from mialib import attacks, bank, metrics, observe, plots, profiles, runs, widgets
+from lessonlib import widgets
+from lessonlib.cards import cards
+from mialib import attacks, bank, metrics, observe, plots, profiles, runs
 from mialib.plots import show
 from mialib.signals import Signals
 
 configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
 is_member = target.signals.is_member
-attacks.cards("loss", "neural", "discriminator")
+cards("loss", "neural", "discriminator")
 
 # %% [markdown]
 # ## The attack network from scratch
@@ -283,7 +285,7 @@ show(picture, name="03_discriminator")
 # number of classes: the probability of the true class, and the largest probability among the others.
 
 # %%
-from mialib import checks
+from lessonlib import checks
 
 
 def two_features(p: np.ndarray, y: np.ndarray) -> np.ndarray:

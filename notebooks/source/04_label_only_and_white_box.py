@@ -20,13 +20,15 @@
 # %%
 import numpy as np
 
-from mialib import attacks, metrics, observe, plots, profiles, runs, widgets
+from lessonlib import figures, widgets
+from lessonlib.cards import cards
+from mialib import attacks, metrics, observe, plots, profiles, runs
 from mialib.plots import show
 
 configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
 is_member = target.signals.is_member
-attacks.cards("correctness", "augmentation", "loss", "gradient")
+cards("correctness", "augmentation", "loss", "gradient")
 
 # %% [markdown]
 # ## The least an attacker can see
@@ -89,7 +91,7 @@ assert (watched.column("rotations")[:, [list(turns).index(a) for a in (-3, 0, 3)
 copies = [observe.rotated(records.take(np.arange(3, 4)), a).x for a in (-4, 0, 4)]
 copies += [observe.shifted(records.take(np.arange(3, 4)), *by).x for by in ((0, 2), (2, 0))]
 labels = ["−4°", "0°", "4°", "right 2", "down 2"]
-show(plots.images(np.concatenate(copies), labels, columns=5), name="04_copies")
+show(figures.images(np.concatenate(copies), labels, columns=5), name="04_copies")
 
 # %% [markdown]
 # **What to see.** Five copies of one record. To us they are the same letter; the {{len(turns) + len(shifts) - 1}} copies that we
@@ -293,7 +295,7 @@ alike = float(np.corrcoef(np.log(norms), np.log(target.signals.loss()))[0, 1])
 # List the shifts of the original attack: no shift, and all $(i, j)$ with $|i| + |j| = d$.
 
 # %%
-from mialib import checks
+from lessonlib import checks
 
 
 def shell(d: int) -> list[tuple[int, int]]:

@@ -24,14 +24,16 @@
 # %%
 import numpy as np
 
-from mialib import attacks, bank, metrics, plots, widgets
+from lessonlib import figures, widgets
+from lessonlib.cards import cards
+from mialib import attacks, bank, metrics, plots
 from mialib.plots import show
 
 letters = bank.load("letters")
 game = attacks.game(letters, target=0)
 is_member = letters.is_member[0]
 print(f"{letters}\n{len(game.shadow)} references for target 0")
-attacks.cards("loss", "LiRA", "LiRA offline", "RMIA", "attack R", "attack P")
+cards("loss", "LiRA", "LiRA offline", "RMIA", "attack R", "attack P")
 
 # %% [markdown]
 # ### Stop and think
@@ -60,7 +62,7 @@ def record_view(record: float) -> plots.Picture:
     i = int(record)
     inside, outside = phi[2:, i][holds[2:, i]], phi[2:, i][~holds[2:, i]]
     truth = "a member" if is_member[i] else "a non-member"
-    return plots.worlds(
+    return figures.worlds(
         inside,
         outside,
         phi[0, i],
@@ -373,7 +375,7 @@ picked_on, read_on = (
 worst = picked_on.most_exposed(10)
 names = "ABCDEFGHIJ"
 captions = [f"{names[letters.labels[i]]} {read_on.caught[i]:.0%}" for i in worst]
-show(plots.images(letters.x[worst], captions), name="05_exposed")
+show(figures.images(letters.x[worst], captions), name="05_exposed")
 
 # %% [markdown]
 # **What to see.** The ten most exposed records with the share of models, among those that hold them, in which they are caught: {{read_on.caught[worst].mean():.0%}} on average
@@ -384,7 +386,7 @@ show(plots.images(letters.x[worst], captions), name="05_exposed")
 risk = attacks.risk(scores, holds)
 never = np.random.default_rng(0).choice(np.flatnonzero(risk.caught == 0), 10, replace=False)
 captions = [f"{names[letters.labels[i]]} {risk.caught[i]:.0%}" for i in never]
-show(plots.images(letters.x[never], captions), name="05_safe")
+show(figures.images(letters.x[never], captions), name="05_safe")
 
 # %% [markdown]
 # **What to see.** Ten drawn at random from those that are never caught. {{float((risk.caught == 0).mean()):.0%}} of all records are never caught,
@@ -396,7 +398,7 @@ show(plots.images(letters.x[never], captions), name="05_safe")
 # Write the cheat of tuning the threshold on the target: the largest TPR − FPR over all thresholds. The check plays it on pure noise.
 
 # %%
-from mialib import checks
+from lessonlib import checks
 
 
 def claimed_advantage(scores: np.ndarray, is_member: np.ndarray) -> float:
