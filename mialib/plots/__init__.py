@@ -10,3 +10,4 @@ Colours are Okabe and Ito's, with fixed roles; each role also has a line style o
 from mialib.plots.charts import comparison, lines
 from mialib.plots.game import histograms, roc
 from mialib.plots.picture import COLOR, LINE, Picture, show, small_multiples
+from mialib.plots.tradeoff import tradeoff
