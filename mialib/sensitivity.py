@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mialib.data.records import Records
-from mialib.errors import between, known
+from mialib.errors import as_array, between, known
 from mialib.signals import eval_mode
 from mialib.training import Pair, to_device
 
@@ -86,7 +86,7 @@ def flat(values: By | Iterable) -> np.ndarray:
     """All modules' values in one array (n,)."""
     if isinstance(values, Mapping):
         values = torch.cat([value.detach().flatten().cpu() for value in values.values()])
-    return np.asarray(values, np.float64).ravel()
+    return as_array(values).astype(np.float64).ravel()
 
 
 def concentration(sizes: By | Iterable, *, top: float = 0.2, low: float = 0.1) -> tuple[float, float]:
