@@ -33,14 +33,8 @@ def tradeoff(
         for place, (name, points) in enumerate(series.items()):
             x, y = ([point[k].value for point in points] for k in (0, 1))
             xerr, yerr = (list(zip(*(_error(point[k]) for point in points), strict=True)) for k in (0, 1))
-            style = {
-                "color": COLORS[place],
-                "marker": MARKERS[place],
-                "markersize": 5,
-                "linewidth": 1,
-                "elinewidth": 0.5,
-            }
-            axes.errorbar(x, y, xerr=xerr, yerr=yerr, label=name, **style)
+            style = {"color": COLORS[place], "marker": MARKERS[place], "markersize": 5}
+            axes.errorbar(x, y, xerr=xerr, yerr=yerr, label=name, linewidth=1, elinewidth=0.5, **style)
             for text, at in zip((labels or {}).get(name, ()), zip(x, y, strict=True), strict=False):
                 axes.annotate(text, at, xytext=(4, 4), textcoords="offset points", fontsize=8, color=COLORS[place])
         x, y = (estimate.value for estimate in undefended)
@@ -56,9 +50,10 @@ def tradeoff(
         f"{name}: " + ", ".join(f"({accuracy.value:.2f}, {advantage.value:.2f})" for accuracy, advantage in points)
         for name, points in series.items()
     )
+    start = f"undefended ({undefended[0].value:.2f}, {undefended[1].value:.2f})"
     return Picture(
         draw,
-        alt=f"Test accuracy along, {ylabel} up, undefended ({undefended[0].value:.2f}, {undefended[1].value:.2f}). {told}.",
+        alt=f"Scatter plot of {ylabel} (up) against test accuracy (right), with lines by defense: {start}; {told}.",
         caption=f"{ylabel.capitalize()} against test accuracy, 95 % intervals; the lower right is best.",
         size=(6.8, 4.0),
         numbers={
