@@ -37,7 +37,7 @@ CPU = {
     "images": Configuration(data="cifar10", size=18_000, recipe=Recipe(epochs=50), trace=10),
     "baskets": Configuration(data="purchase100", size=24_000, model="mlp", recipe=Recipe(epochs=60, lr=0.05)),
 }
-CPU["images tuned"] = CPU["images"].then(Past(1e-3, 1.5, per="epoch", sample=512), Recipe(50, lr=0.05), trace=5)
+CPU["images tuned"] = CPU["images"].then(Past(1e-3, 1.5, per="epoch", sample=256), Recipe(50, lr=0.05), trace=5)
 CPU["baskets tuned"] = CPU["baskets"].then(Past(1e-3, 2.5), Recipe(20, lr=0.05))
 
 # A free GPU and a lesson's patience.
