@@ -8,12 +8,14 @@ Runs go through the store, side by side, so that a second call does only what is
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
+from joblib import Parallel, delayed
 from record import every_attack
+from tqdm.auto import tqdm
 
 from mialib import observe, profiles, runs, sensitivity
 from mialib.configurations import Configuration
@@ -96,18 +98,23 @@ def baskets() -> Iterator[Configuration]:
     yield from (tuned(base, Past(*setting)) for setting in settings)
 
 
-def by_configuration(configurations: list[Configuration]) -> Iterator[list[Seen]]:
-    """[target, shadow] for each configuration."""
-    found = runs.get_all([c.but(side=side) for c in configurations for side in ("target", "shadow")])
-    found = (seen(run.load_model(), run.side, run.configuration, run.history[-1]["epoch"]) for run in found)
-    return zip(found, found, strict=True)
+def by_configuration(configurations: list[Configuration]) -> list[tuple]:
+    """What the attacks said of each configuration's target, worked out side by side."""
+    runs.get_all([c.but(side=side) for c in configurations for side in ("target", "shadow")])
+    work = Parallel(n_jobs=-1, return_as="generator")(delayed(of_configuration)(c) for c in configurations)
+    return list(tqdm(work, "attacks", total=len(configurations)))
 
 
-def epochs() -> Iterator[list[Seen]]:
-    """[target, shadow] after every epoch of plain training, then of tuning by PAST and, for comparison, with λ = 0."""
+def of_configuration(configuration: Configuration) -> tuple:
+    pair = (runs.get(configuration.but(side=side)) for side in ("target", "shadow"))
+    return attacked(*(seen(run.load_model(), run.side, run.configuration, run.history[-1]["epoch"]) for run in pair))
+
+
+def epochs() -> Iterator[tuple]:
+    """What the attacks said after every epoch of plain training, then of tuning by PAST and with λ = 0."""
     for configuration in (QUICK.images, *(tuned(QUICK.images, Past(s, 1.5)) for s in (2e-3, 0.0))):
         pair = [watched_fit(configuration.but(side=side)) for side in ("target", "shadow")]
-        yield from zip(*pair, strict=True)
+        yield from (attacked(target, shadow) for target, shadow in zip(*pair, strict=True))
 
 
 def watched_fit(configuration: Configuration) -> list[Seen]:
@@ -169,16 +176,18 @@ def shared(gradients: dict, kinds: dict) -> dict:
     return about | {"mean": float(sensitivity.flat(gradients).mean()), "modules": modules, "last": last}
 
 
-def table(pairs: Iterator[list[Seen]]) -> Sweep:
-    """Attack the target of every pair with what is learned on its shadow."""
-    rows, votes, correct = [], [], []
-    for target, shadow in pairs:
-        scores = every_attack(shadow.signals, target.signals.public(), leave_out=LEFT_OUT)
-        votes.append(np.stack([one >= 0 for one in scores.values()]))
-        correct.append(target.signals.correct())
-        rows.append(target.settings | {name: fact for name, fact in target.facts.items() if name != "gradients"})
-        print(f"{len(rows):>3}  {rows[-1]['defense']:<18}{rows[-1]['loss_gap']:.3f}", flush=True)
-    return Sweep(rows, list(scores), np.stack(votes), np.stack(correct), target.signals.is_member)
+def attacked(target: Seen, shadow: Seen) -> tuple[dict, dict[str, np.ndarray], Signals]:
+    """(settings and facts, whom each attack calls a member, signals) of the target."""
+    scores = every_attack(shadow.signals, target.signals.public(), leave_out=LEFT_OUT)
+    row = target.settings | {name: fact for name, fact in target.facts.items() if name != "gradients"}
+    return row, {name: one >= 0 for name, one in scores.items()}, target.signals
+
+
+def table(found: Iterable[tuple]) -> Sweep:
+    rows, votes, signals = zip(*found, strict=True)
+    said = np.stack([np.stack(list(each.values())) for each in votes])  # (rows, attacks, n)
+    right = np.stack([each.correct() for each in signals])
+    return Sweep(list(rows), list(votes[0]), said, right, signals[0].is_member)
 
 
 SWEEPS = {"simple": simple, "past": past, "baskets": baskets}
@@ -188,9 +197,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=[*SWEEPS, "epochs"])
     for name in parser.parse_args().names:
-        pairs = epochs() if name == "epochs" else by_configuration(list(SWEEPS[name]()))
+        found = epochs() if name == "epochs" else by_configuration(list(SWEEPS[name]()))
         (ROOT / "data" / "sweeps").mkdir(exist_ok=True)
-        table(pairs).save(ROOT / "data" / "sweeps" / f"{name}.npz")
+        table(found).save(ROOT / "data" / "sweeps" / f"{name}.npz")
 
 
 if __name__ == "__main__":
