@@ -1,0 +1,35 @@
+"""The self-checks of lesson 09: a penalty that α only focuses, and the control that a claim must beat."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lessonlib.checks import _same_as
+
+_rng = np.random.default_rng(0)
+
+
+def _focus_only(gradient: np.ndarray, alpha: float) -> np.ndarray:
+    power = np.abs(gradient) ** alpha
+    return power / max(power.mean(), 1e-30)
+
+
+def _control_for(accuracy: float, accuracies: np.ndarray, advantages: np.ndarray) -> int:
+    near = np.flatnonzero(np.abs(accuracies - accuracy) <= 0.01)
+    return int(near[np.argmin(advantages[near])]) if len(near) else -1
+
+
+# 9.1: γ^α over its mean in the module. 9.2: the lowest advantage among the controls within one point of accuracy.
+check_focus_only = _same_as(
+    _focus_only,
+    (np.array([[0.2, -0.2], [0.4, 0.0]]), 2.5),
+    (_rng.normal(size=(3, 4)), 0.0), (_rng.normal(size=50), 1.5), (np.zeros(4), 2.0),
+    hint="The answer must have mean 1, or be all zeros where the gradient is.",
+)  # fmt: skip
+check_control_for = _same_as(
+    _control_for,
+    (0.6, np.array([0.598, 0.592, 0.5]), np.array([0.4, 0.3, 0.1])),
+    (0.55, np.array([0.4, 0.62]), np.array([0.1, 0.5])),
+    (0.6, np.array([0.57, 0.605, 0.66]), np.array([0.2, 0.3, 0.1])),
+    hint="Of the controls within 0.01 of the accuracy take the one with the lowest advantage; -1 if there is none.",
+)  # fmt: skip
