@@ -79,18 +79,18 @@ class Past(Plain):
         if not self.proximal:
             pulls = [w.detach().sign() if self.penalty == "l1" else 2 * w.detach() for w in training.tuned]
             torch._foreach_mul_(pulls, training.importance)
-            reached = [(w.grad, pull) for w, pull in zip(training.tuned, pulls, strict=True) if w.grad is not None]
-            torch._foreach_add_(*map(list, zip(*reached, strict=True)), alpha=self.strength)
+            if reached := [(w.grad, pull) for w, pull in zip(training.tuned, pulls, strict=True) if w.grad is not None]:
+                torch._foreach_add_(*map(list, zip(*reached, strict=True)), alpha=self.strength)
 
     def after_step(self, training: Training) -> None:
         """With momentum μ a constant pull moves a weight by lr / (1 − μ) a step, so that is the shrinkage here too."""
         if self.strength and self.proximal:
             step = training.optimizer.param_groups[0]["lr"] / (1 - training.recipe.momentum) * self.strength
             for weight, importance in zip(training.tuned, training.importance, strict=True):
-                with torch.no_grad():
-                    shrink = importance * step
-                    size = weight.abs() - shrink if self.penalty == "l1" else weight.abs() / (1 + 2 * shrink)
-                    weight.copy_(size.clamp(min=0) * weight.sign())
+                w, shrink = weight.detach(), importance * step
+                size = w.abs() - shrink if self.penalty == "l1" else w.abs() / (1 + 2 * shrink)
+                if weight.grad is not None:
+                    w.copy_(size.clamp(min=0) * w.sign())
 
     def importance(self, gradients: list[Tensor]) -> list[Tensor]:
         """γ^α of each module, clamped."""
