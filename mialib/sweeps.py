@@ -72,7 +72,7 @@ class Sweep:
 
     def draws(self, row: int, what: str) -> np.ndarray:
         """The number itself, then its value in every draw of records with replacement: (1 + draws,)."""
-        accuracy = self._weights[1] @ self.correct[row]  # (1 + draws,)
+        accuracy = (self._weights[1] @ self.correct[row]).clip(0, 1)  # (1 + draws,), but for rounding in 0 … 1
         if what == "accuracy":
             return accuracy
         votes = self.votes[row].T.astype(np.float32)  # (n, attacks)

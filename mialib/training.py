@@ -197,11 +197,13 @@ def _epoch(training: Training, defense: Plain, order: torch.Generator) -> dict:
         defense.after_step(training)
         total += loss.detach() * len(y)
     mean = total.item() / len(training.members[1])
-    if not isfinite(mean):
+    if not isfinite(mean) or not all(value.isfinite().all() for value in training.model.state_dict().values()):
         training.model.load_state_dict(good)
         advice = f"Lower the learning rate ({training.recipe.lr}) or the strength of {defense}"
         kept = "The model has the weights from before that epoch."
-        raise FloatingPointError(f"The loss became NaN or infinite in epoch {training.epoch}. {advice}. {kept}")
+        raise FloatingPointError(
+            f"The loss or a weight became NaN or infinite in epoch {training.epoch}. {advice}. {kept}"
+        )
     return {"epoch": training.epoch, "loss": mean}
 
 

@@ -1,4 +1,4 @@
-"""One loop and four hooks: the same bits by the same seed, and room for every kind of defense."""
+"""One loop and its hooks: the same bits by the same seed, and room for every kind of defense."""
 
 import math
 from dataclasses import dataclass, replace
@@ -161,12 +161,59 @@ def test_the_hooks_come_in_order(members):
             assert all(weight.grad is not None for weight in training.model.parameters())
             calls.append(("after_backward", training.epoch))
 
-    fit(network(), members, Recipe(epochs=2, batch_size=40), defense=Spy(), device="cpu")
-    epoch = [("loss", 40), ("after_backward", None), ("loss", 20), ("after_backward", None)]
+        def after_step(self, training):
+            calls.append(("after_step", training.epoch))
+
+        def end_epoch(self, training):
+            calls.append(("end_epoch", training.epoch))
+
+    def look(model, epoch):
+        calls.append(("on_epoch", epoch))
+
+    fit(network(), members, Recipe(epochs=2, batch_size=40), defense=Spy(), device="cpu", on_epoch=look)
     expected = [("prepare", 0)]
     for number in (1, 2):
-        expected += [("start_epoch", number), *((name, value or number) for name, value in epoch)]
+        expected.append(("start_epoch", number))
+        for size in (40, 20):
+            expected += [("loss", size), ("after_backward", number), ("after_step", number)]
+        expected += [("end_epoch", number), ("on_epoch", number)]
     assert calls == expected
+
+
+def test_what_is_done_after_a_step_stays(members):
+    class Rounds(Plain):
+        def after_step(self, training):
+            with torch.no_grad():
+                for weight in training.model.parameters():
+                    weight.copy_(weight.sign())
+
+    assert set(trained(members, defense=Rounds()).tolist()) == {-1, 1}
+
+
+def test_a_defense_may_end_the_training(members):
+    class Ends(Plain):
+        def end_epoch(self, training):
+            return training.epoch == 2
+
+    model, recipe = network(), Recipe(epochs=5, schedule="constant")
+    assert len(fit(model, members, recipe, defense=Ends(), device="cpu")) == 2
+    weights = nn.utils.parameters_to_vector(model.parameters()).detach()
+    assert torch.equal(weights, trained(members, replace(recipe, epochs=2)))
+
+
+def test_reference_batches_go_through_all_records_before_they_repeat(members, others):
+    passes = []
+
+    class Spy(Plain):
+        def start_epoch(self, training):
+            batches = [training.reference_batch() for _ in range(4)]
+            assert [len(y) for _, y in batches] == [16, 16, 16, 12]
+            passes.append(torch.cat([x for x, _ in batches]).flatten(1))
+
+    assert torch.equal(trained(members, defense=Spy(), reference=others), trained(members))  # Members keep their order.
+    rows = [set(map(tuple, one.tolist())) for one in passes]
+    assert rows[0] == rows[1] == set(map(tuple, others.scaled().reshape(60, -1).tolist()))
+    assert not torch.equal(*passes)
 
 
 def test_a_defense_may_leave_the_model_in_eval_mode(members):
@@ -320,6 +367,46 @@ def test_a_loss_that_is_no_number_stops_training(members, bad):
     recipe = replace(TINY, batch_size=len(members))  # One batch: the weights that it spoils are not used again.
     with pytest.raises(FloatingPointError, match=r"epoch 2.*Lower the learning rate \(0.05\)"):
         trained(members, recipe, defense=Faulty())
+
+
+@dataclass(frozen=True)
+class Spoils(Plain):
+    """Makes the loss NaN, or a weight after the last step, in the second epoch."""
+
+    what: str
+
+    def loss(self, training, x, y):
+        return super().loss(training, x, y) * (math.nan if training.epoch == 2 and self.what == "loss" else 1)
+
+    def after_step(self, training):
+        training.steps = getattr(training, "steps", 0) + 1
+        if self.what == "weight" and training.steps == 8:
+            training.model.classify.bias.data[3] = math.inf
+
+
+@pytest.mark.parametrize("what", ["loss", "weight"])
+def test_the_model_keeps_the_weights_from_before_the_epoch_that_spoils_them(members, what):
+    recipe = replace(TINY, epochs=4, schedule="constant")  # four steps an epoch
+    model, expected = (network() for _ in range(2))
+    for one in (model, expected):
+        one.features.append(nn.BatchNorm1d(16))
+    with pytest.raises(FloatingPointError, match=rf"epoch 2\..*\(0\.05\).*Spoils\(what='{what}'\).*before that epoch"):
+        fit(model, members, recipe, defense=Spoils(what), device="cpu")
+    fit(expected, members, replace(recipe, epochs=1), device="cpu")
+    for name, value in expected.state_dict().items():
+        assert torch.equal(model.state_dict()[name], value), name
+
+
+@pytest.mark.parametrize("shared", [1, 60])
+def test_non_members_that_are_members_are_refused(members, digits, shared):
+    overlapping = digits.take(np.arange(60 - shared, 120 - shared))
+    with pytest.raises(ValueError, match=f"The inference set holds {shared} members"):
+        trained(members, reference=overlapping)
+
+
+def test_other_records_at_the_same_places_are_no_members(members, others):
+    elsewhere = replace(others, index=members.index)  # such as the records of another dataset
+    assert torch.equal(trained(members, reference=elsewhere), trained(members))
 
 
 def test_a_learning_rate_that_is_far_too_high_is_named(members):

@@ -67,6 +67,7 @@ class LabelSmoothing(Plain):
     def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
         logits = training.model(x)
         classes = logits.shape[1]  # torch gives the true class a part of ε too: its ε is ours times C / (C − 1).
+        between(0, 1 - 1 / classes, strength=self.strength)  # There all classes are wanted alike.
         return F.cross_entropy(logits, y, label_smoothing=self.strength * classes / max(classes - 1, 1))
 
 
@@ -104,7 +105,7 @@ class EarlyStopping(Plain):
         x, y = training.validation
         with torch.inference_mode(), eval_mode(training.model):
             logits = torch.cat([training.model(batch) for batch in x.split(500)])
-        if (loss := F.cross_entropy(logits, y).item()) < training.lowest:
+        if (loss := F.cross_entropy(logits, y).item()) < training.lowest or not training.best:
             best = {name: value.clone() for name, value in training.model.state_dict().items()}
             training.lowest, training.best, training.found = loss, best, training.epoch
         done = training.epoch in (training.found + self.patience, training.recipe.epochs)
