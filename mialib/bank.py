@@ -106,20 +106,16 @@ class Bank:
 def _check(bank: Bank) -> None:
     (models, n), classes = bank.is_member.shape if bank.is_member.ndim == 2 else (0, 0), bank.logits.shape[2:]
     if bank.logits.shape[:2] != (models, n) or len(classes) != 1 or bank.labels.shape != (n,) or not models * n:
-        raise ValueError(
-            "A bank needs logits (models, n, classes), labels (n,) and is_member (models, n), found shapes "
-            f"{bank.logits.shape}, {bank.labels.shape} and {bank.is_member.shape}."
-        )
+        found = f"found shapes {bank.logits.shape}, {bank.labels.shape} and {bank.is_member.shape}"
+        raise ValueError(f"A bank needs logits (models, n, classes), labels (n,) and is_member (models, n), {found}.")
     views = bank.views
     if views is not None and (views.ndim != 3 or views.shape[::2] != (models, n) or not np.isfinite(views).all()):
         raise ValueError(f"views must be finite numbers ({models}, queries, {n}), found {views.shape}.")
     if bank.x is not None and len(bank.x) != n:
         raise ValueError(f"x must have one entry for each of the {n} records, found {len(bank.x)}.")
     if bank.population and bank.population.logits.shape[::2] != (models, *classes):
-        raise ValueError(
-            f"The population needs answers of the same {models} models in the same {classes[0]} classes, found "
-            f"{bank.population.logits.shape[::2]}."
-        )
+        expected = f"answers of the same {models} models in the same {classes[0]} classes"
+        raise ValueError(f"The population needs {expected}, found {bank.population.logits.shape[::2]}.")
 
 
 def load(name: str = "letters", *, views: bool = False) -> Bank:

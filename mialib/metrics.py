@@ -6,12 +6,7 @@ Scores: higher = member. 0 is the threshold that the attack chose on its shadow.
 >>> print(advantage(scores, is_member), best_advantage(scores, is_member))
 0.0 0.5
 
-Definitions (introduced in notebook 01):
-- TPR and FPR at a threshold t count scores ≥ t.
-- `advantage` is TPR − FPR at 0; `best_advantage` is its maximum over all thresholds on the target itself, so
-  it is optimistic: no attacker has the labels to find that threshold.
-- TPR at FPR f is the largest TPR among thresholds whose FPR is at most f. It is not resolvable with fewer than
-  1/f non-members, and then it is NaN, never 0.
+Introduced in notebook 01.
 """
 
 from __future__ import annotations
@@ -82,7 +77,7 @@ def advantage(scores: ArrayLike, is_member: ArrayLike) -> float:
 
 
 def best_advantage(scores: ArrayLike, is_member: ArrayLike) -> float:
-    """The largest TPR − FPR over all thresholds, chosen on the target itself: optimistic."""
+    """The largest TPR − FPR over all thresholds: optimistic, as no attacker has the labels to find that one."""
     fpr, tpr, _ = roc(scores, is_member)
     return float((tpr - fpr).max())
 
@@ -103,7 +98,7 @@ def tpr_at_fpr(scores: ArrayLike, is_member: ArrayLike, fpr: float, **options) -
 
 
 def resolvable(fpr: float, non_members: int) -> bool:
-    """Whether one false alarm among this many non-members is at most `fpr`."""
+    """Whether one false alarm among this many non-members is at most `fpr`; if not, a TPR there is NaN, never 0."""
     if not 0 < fpr <= 1:
         raise ValueError(f"A false-positive rate lies in (0, 1], found {fpr}.")
     return fpr * non_members >= 1 - 1e-9

@@ -123,10 +123,10 @@ def gradient_norms(model: nn.Module, records: Records, *, p: float | tuple[float
         for x, y in _batches(model, records):
             x = x.detach().requires_grad_()
             (gradient,) = torch.autograd.grad(F.cross_entropy(model(x), y, reduction="sum"), x)
-            found.append(
-                torch.stack([gradient.flatten(1).norm(p=one, dim=1) for one in np.atleast_1d(p)]).cpu().numpy()
-            )
-    return np.concatenate(found, axis=1).squeeze(0) if np.ndim(p) == 0 else np.concatenate(found, axis=1)
+            each = [gradient.flatten(1).norm(p=one, dim=1) for one in np.atleast_1d(p)]
+            found.append(torch.stack(each).cpu().numpy())
+    norms = np.concatenate(found, axis=1)  # (ps, n)
+    return norms if np.ndim(p) else norms[0]
 
 
 def _batches(model: nn.Module, records: Records, *, size: int = 500) -> Iterator[tuple[Tensor, Tensor]]:
@@ -136,8 +136,6 @@ def _batches(model: nn.Module, records: Records, *, size: int = 500) -> Iterator
 
 def _images(records: Records) -> np.ndarray:
     if records.x.ndim != 4:
-        raise ValueError(
-            f"Only images can be turned or shifted, found records of shape {records.x.shape[1:]}. For tables use an "
-            "attack on the outputs."
-        )
+        fault = f"Only images can be turned or shifted, found records of shape {records.x.shape[1:]}"
+        raise ValueError(f"{fault}. For tables use an attack on the outputs.")
     return records.x

@@ -84,9 +84,8 @@ class Signals:
     def column(self, name: str) -> np.ndarray:
         """One of `more`, or an error that says how to get it."""
         if name not in self.more:
-            raise ValueError(
-                f"These signals have no {name!r}, only {', '.join(self.more) or 'logits'}. Use mialib.observe.watch."
-            )
+            there = ", ".join(self.more) or "logits"
+            raise ValueError(f"These signals have no {name!r}, only {there}. Use mialib.observe.watch.")
         return self.more[name]
 
     def public(self) -> Signals:
@@ -107,15 +106,12 @@ class Signals:
 
     def take(self, rows: np.ndarray) -> Signals:
         """Some of the records, by a mask or by their positions."""
-        columns = {name: None if column is None else column[rows] for name, column in self._columns().items()}
-        return Signals(
-            **columns, more={name: column[rows] for name, column in self.more.items()}, population=self.population
-        )
+        more = {name: column[rows] for name, column in self.more.items()}
+        return replace(self, **{name: column[rows] for name, column in self._columns().items()}, more=more)
 
     def save(self, path: Path) -> None:
         """Write an `.npz` without pickle; the population is left out."""
-        kept = {name: column for name, column in self._columns().items() if column is not None}
-        np.savez(path, **kept, **{f"more.{name}": column for name, column in self.more.items()})
+        np.savez(path, **self._columns(), **{f"more.{name}": column for name, column in self.more.items()})
 
     @classmethod
     def read(cls, path: Path) -> Signals:
@@ -123,8 +119,9 @@ class Signals:
             more = {name.removeprefix("more."): file[name] for name in file if name.startswith("more.")}
             return cls(**{name: file[name] for name in file if not name.startswith("more.")}, more=more)
 
-    def _columns(self) -> dict[str, np.ndarray | None]:
-        return {name: getattr(self, name) for name in ("logits", "labels", "is_member", "record")}
+    def _columns(self) -> dict[str, np.ndarray]:
+        names = ("logits", "labels", "is_member", "record")
+        return {name: column for name in names if (column := getattr(self, name)) is not None}
 
 
 def pool(shadows: Signals | Sequence[Signals]) -> Signals:
@@ -203,20 +200,16 @@ def eval_mode(model: nn.Module) -> Iterator[None]:
 def _check(signals: Signals) -> None:
     logits, labels, n = signals.logits, signals.labels, signals.labels.size
     if logits.ndim != 2 or labels.shape != (len(logits),) or n == 0:
-        raise ValueError(
-            f"Signals need logits (n, classes) and n ≥ 1 labels, found shapes {logits.shape} and {labels.shape}."
-        )
+        found = f"found shapes {logits.shape} and {labels.shape}"
+        raise ValueError(f"Signals need logits (n, classes) and n ≥ 1 labels, {found}.")
     if labels.min() < 0 or labels.max() >= logits.shape[1]:
-        raise ValueError(
-            f"Labels must lie in 0 … {logits.shape[1] - 1}, one for each column of the logits; found labels from "
-            f"{labels.min()} to {labels.max()}."
-        )
+        expected = f"Labels must lie in 0 … {logits.shape[1] - 1}, one for each column of the logits"
+        raise ValueError(f"{expected}; found labels from {labels.min()} to {labels.max()}.")
     bad = ~np.isfinite(logits).all(axis=1)
     if bad.any():
-        raise ValueError(
-            f"{bad.sum()} of {n} records have NaN or infinite logits (the first is row {bad.argmax()}). The model "
-            "diverged: train it again with a lower learning rate, or leave those records out."
-        )
+        fault = f"{bad.sum()} of {n} records have NaN or infinite logits (the first is row {bad.argmax()})"
+        remedy = "train it again with a lower learning rate, or leave those records out"
+        raise ValueError(f"{fault}. The model diverged: {remedy}.")
     for name, column in {"is_member": signals.is_member, "record": signals.record, **signals.more}.items():
         if column is not None and (len(column) if column.ndim else 0) != n:
             raise ValueError(f"{name} must have one entry for each of the {n} records, found shape {column.shape}.")

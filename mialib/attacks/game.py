@@ -72,10 +72,8 @@ def _against_bank(bank: Bank, target: int, seed: int) -> Game:
     counts = bank.is_member[others].sum(axis=0)
     pairs = int(truth.sum()) * int((~truth).sum())
     if pairs and abs(metrics.auc(counts, truth) - 0.5) > 5 * np.sqrt((len(truth) + 1) / (12 * pairs)):
-        raise ValueError(
-            "Counting how many of the other models hold a record gives the target's membership away in this bank. "
-            "Deal the records out in complementary pairs, as splits.in_out does."
-        )
+        fault = "Counting how many of the other models hold a record gives the target's membership away in this bank"
+        raise ValueError(f"{fault}. Deal the records out in complementary pairs, as splits.in_out does.")
     order = np.random.default_rng(seed).permutation(len(truth))
     known = bank.take([target], order).signals(0).public()
     return Game(bank.take(others, order), known, order, truth)
@@ -146,7 +144,5 @@ def risk(scores: ArrayLike, is_member: ArrayLike, *, fpr: float = 0.01) -> Risk:
     curve = metrics.roc(scores.ravel(), is_member.ravel())
     called = scores >= curve.threshold[np.flatnonzero(curve.fpr <= fpr + 1e-12)[-1]]
     wins = (rankdata(scores, axis=0) * is_member).sum(axis=0) - plays_in * (plays_in + 1) / 2  # Mann and Whitney's U
-    return Risk(
-        (called & is_member).sum(axis=0) / plays_in, (called & ~is_member).sum(axis=0) / plays_out,
-        wins / (plays_in * plays_out),
-    )  # fmt: skip
+    caught, accused = (called & is_member).sum(axis=0), (called & ~is_member).sum(axis=0)
+    return Risk(caught / plays_in, accused / plays_out, wins / (plays_in * plays_out))

@@ -103,9 +103,8 @@ def rmia_scores(ratio: ArrayLike, population_ratio: ArrayLike, *, gamma: float =
     if np.isnan(ratio).any() or np.isnan(population).any():
         raise ValueError("Some likelihood ratios are NaN. Leave out records whose probability is 0 in every model.")
     if ratio.ndim != 1 or population.ndim != 1 or not len(population):
-        raise ValueError(
-            f"Expected ratios (n,) and (m ≥ 1,) of a population, found {ratio.shape} and {population.shape}."
-        )
+        found = f"found {ratio.shape} and {population.shape}"
+        raise ValueError(f"Expected ratios (n,) and (m ≥ 1,) of a population, {found}.")
     # With both sides sorted, each z has a first record that beats it, and so do all later ones: no table of pairs.
     order = np.argsort(ratio)
     first = np.searchsorted(ratio[order] / gamma, np.sort(population))
@@ -165,10 +164,9 @@ def _gaussian(phi: np.ndarray, mask: np.ndarray, variance: str, center: str, sid
     squares = np.einsum("mn,mqn->qn", weight, np.square(spread, out=spread))
     freedom = np.broadcast_to((held - 1).sum(), held.shape) if variance == "pooled" else held - 1
     if not freedom.all():
-        raise ValueError(
-            f"{(freedom == 0).sum()} records are {side} fewer than two reference models: there is no variance to fit. "
-            'Use variance="pooled", more reference models, or RMIA, which needs only one.'
-        )
+        fault = f"{(freedom == 0).sum()} records are {side} fewer than two reference models"
+        remedy = 'Use variance="pooled", more reference models, or RMIA, which needs only one.'
+        raise ValueError(f"{fault}: there is no variance to fit. {remedy}")
     square = squares / held if variance == "record" else squares.sum(axis=1, keepdims=True) / freedom
     return middle, np.sqrt(square).clip(1e-6)  # Models that all answer alike must not divide by zero.
 
@@ -176,11 +174,9 @@ def _gaussian(phi: np.ndarray, mask: np.ndarray, variance: str, center: str, sid
 def _count(mask: np.ndarray, side: str) -> np.ndarray:
     held = mask.sum(axis=0)
     if not held.all():
-        raise ValueError(
-            f"{(held == 0).sum()} of {len(held)} records are {side} no reference model (the first is number "
-            f"{held.argmin()}). Leave them out, "
-            + ("or use the offline form of the attack." if side == "IN" else "or add models that do not hold them.")
-        )
+        fault = f"{(held == 0).sum()} of {len(held)} records are {side} no reference model"
+        remedy = "use the offline form of the attack" if side == "IN" else "add models that do not hold them"
+        raise ValueError(f"{fault} (the first is number {held.argmin()}). Leave them out, or {remedy}.")
     return held
 
 
@@ -190,10 +186,9 @@ def _checked(target: ArrayLike, references: ArrayLike, is_in: ArrayLike, *, fini
     references, is_in = as_array(references, what="references").astype(float), as_array(is_in, kind="b", what="is_in")
     references = references[:, None] if references.ndim == 2 else references
     if references.shape[1:] != target.shape or is_in.shape != (len(references), target.shape[-1]):
-        raise ValueError(
-            "Expected the target (n,), references (models, n) and is_in (models, n), with several queries (queries, n) "
-            f"and (models, queries, n); found {target.shape}, {references.shape} and {is_in.shape}."
-        )
+        expected = "Expected the target (n,), references (models, n) and is_in (models, n), with several queries"
+        found = f"found {target.shape}, {references.shape} and {is_in.shape}"
+        raise ValueError(f"{expected} (queries, n) and (models, queries, n); {found}.")
     bad = sum((~np.isfinite(values) if finite else np.isnan(values)).sum() for values in (target, references))
     if bad:
         raise ValueError(f"{bad} values are NaN or infinite. Compute them from logits, where they stay finite.")

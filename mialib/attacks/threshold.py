@@ -102,11 +102,9 @@ def fitted_on(shadow: Signals | Sequence[Signals], target: Signals) -> Signals:
         raise ValueError("The shadow's membership is needed to fit an attack; the attacker trained it, so knows.")
     if shadow.is_member.all() or not shadow.is_member.any():
         raise ValueError("An attack is fitted on members and non-members of the shadow; both needed, found one kind.")
-    if shadow.logits.shape[1] != target.logits.shape[1]:
-        raise ValueError(
-            f"Shadow and target must have the same classes, found {shadow.logits.shape[1]} and "
-            f"{target.logits.shape[1]} columns of logits. Train the shadow on the target's task."
-        )
+    if (ours := shadow.logits.shape[1]) != (theirs := target.logits.shape[1]):
+        fault = f"Shadow and target must have the same classes, found {ours} and {theirs} columns of logits"
+        raise ValueError(f"{fault}. Train the shadow on the target's task.")
     return shadow
 
 
