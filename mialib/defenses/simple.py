@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import inf
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -13,13 +14,21 @@ from mialib.training import Plain, Training
 
 
 @dataclass(frozen=True)
-class L1(Plain):
+class Strength(Plain):
+    """A defense with one number, from 0 (which is no defense) to `most`."""
+
+    strength: float = 0.0
+    most: ClassVar[float] = inf
+
+    def __post_init__(self):
+        between(0, self.most, strength=self.strength)
+
+
+@dataclass(frozen=True)
+class L1(Strength):
     """Uniform ℓ1: every parameter w adds λ·|w| to the loss; PAST refines it."""
 
     strength: float = 1e-4
-
-    def __post_init__(self):
-        between(0, inf, strength=self.strength)
 
     def after_backward(self, training: Training) -> None:
         for parameter in training.model.parameters():
@@ -28,13 +37,10 @@ class L1(Plain):
 
 
 @dataclass(frozen=True)
-class L2(Plain):
+class L2(Strength):
     """ℓ2: every parameter adds λ/2·w² to the loss, which is more weight decay, on top of the recipe's."""
 
     strength: float = 1e-3
-
-    def __post_init__(self):
-        between(0, inf, strength=self.strength)
 
     def prepare(self, training: Training) -> None:
         for group in training.optimizer.param_groups:
@@ -42,13 +48,11 @@ class L2(Plain):
 
 
 @dataclass(frozen=True)
-class Dropout(Plain):
+class Dropout(Strength):
     """Before the last linear layer, a share of the features is set to 0 in every step."""
 
     strength: float = 0.5
-
-    def __post_init__(self):
-        between(0, 0.999, strength=self.strength)
+    most: ClassVar[float] = 0.999
 
     def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
         features = F.dropout(training.model.features(x), self.strength)
@@ -56,13 +60,11 @@ class Dropout(Plain):
 
 
 @dataclass(frozen=True)
-class LabelSmoothing(Plain):
+class LabelSmoothing(Strength):
     """The true class gets 1 − ε, the others share ε equally. Introduced in notebook 02."""
 
     strength: float = 0.1
-
-    def __post_init__(self):
-        between(0, 0.999, strength=self.strength)
+    most: ClassVar[float] = 0.999
 
     def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
         logits = training.model(x)
@@ -72,13 +74,10 @@ class LabelSmoothing(Plain):
 
 
 @dataclass(frozen=True)
-class ConfidencePenalty(Plain):
+class ConfidencePenalty(Strength):
     """Cross-entropy minus β times the entropy of the prediction: certainty costs."""
 
     strength: float = 0.1
-
-    def __post_init__(self):
-        between(0, inf, strength=self.strength)
 
     def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
         logits = training.model(x)
@@ -115,13 +114,11 @@ class EarlyStopping(Plain):
 
 
 @dataclass(frozen=True)
-class LossGap(Plain):
+class LossGap(Strength):
     """PAST's Appendix B: (1 − a)·L_member + a·|L_member − L_non-member|, which trains on its non-members too."""
 
     strength: float = 0.5
-
-    def __post_init__(self):
-        between(0, 1, strength=self.strength)
+    most: ClassVar[float] = 1
 
     def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
         ours = super().loss(training, x, y)
