@@ -58,7 +58,6 @@ class Past(Plain):
             training.reference_batch()  # Refuse to begin without non-members.
 
     def start_epoch(self, training: Training) -> None:
-        torch.set_flush_denormal(bool(self.strength))  # A power of a small γ may be one, and slow on a CPU.
         if self.strength and self.alpha and self.per == "epoch":
             chosen = [self._sample(training, records) for records in (training.members, training.reference)]
             gradients = gap_gradient(training.model, *chosen)
@@ -74,6 +73,7 @@ class Past(Plain):
     def after_backward(self, training: Training) -> None:
         if not self.strength:
             return
+        torch.set_flush_denormal(True)  # A power of a small γ may be one, and slow on a CPU.
         if self.alpha and self.per == "batch":
             pairs = zip(training.tuned, training.theirs, strict=True)
             training.importance = self.importance([_difference(weight, theirs) for weight, theirs in pairs])
@@ -92,10 +92,7 @@ class Past(Plain):
                 size = w.abs() - shrink if self.penalty == "l1" else w.abs() / (1 + 2 * shrink)
                 if weight.grad is not None:
                     w.copy_(size.clamp(min=0) * w.sign())
-
-    def end_epoch(self, training: Training) -> bool:
         torch.set_flush_denormal(False)
-        return False
 
     def importance(self, gradients: list[Tensor]) -> list[Tensor]:
         """γ^α of each module, clamped."""
