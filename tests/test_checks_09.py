@@ -12,7 +12,7 @@ def focus_only(gradient, alpha):
 
 
 def control_for(accuracy, accuracies, advantages):
-    there = [(advantages[k], k) for k in range(len(accuracies)) if abs(accuracies[k] - accuracy) <= 0.01]
+    there = [(advantages[k], k) for k in range(len(accuracies)) if accuracies[k] >= accuracy - 0.01]
     return min(there)[1] if there else -1
 
 
@@ -30,7 +30,12 @@ WRONG = [
     ),
     ("check_focus_only", lambda g, alpha: 1.0, "shape (2, 2), found ()"),
     ("check_control_for", lambda a, accuracies, b: int(np.argmin(abs(accuracies - a))), "lowest advantage"),
-    ("check_control_for", lambda a, accuracies, b: int(np.argmin(b)), "within 0.01"),
+    ("check_control_for", lambda a, accuracies, b: int(np.argmin(b)), "0.01 less accurate"),
+    (
+        "check_control_for",
+        lambda a, accuracies, b: int(np.argmin(np.where(abs(accuracies - a) <= 0.01, b, 9))),
+        "expected",
+    ),
 ]
 
 
