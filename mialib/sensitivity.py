@@ -97,7 +97,7 @@ def concentration(sizes: By | Iterable, *, top: float = 0.2, low: float = 0.1) -
     """
     between(0, 1, top=top)
     values = np.sort(np.abs(flat(sizes)))
-    total, largest = values.sum(), values[len(values) - round(top * len(values)) :].sum()
+    total, largest = values.sum(), values[-max(round(top * len(values)), 1) :].sum()
     return float(largest / total) if total > 0 else 0.0, float((values < low).mean())
 
 

@@ -1,0 +1,72 @@
+"""The shipped sweeps: made by `tools/sweep.py`, whole, and keeping the promises that the lessons make of them."""
+
+import numpy as np
+import pytest
+import sweep as tool
+
+from mialib import runs, sweeps
+from mialib.configurations import Configuration
+from mialib.defenses import L1, Past
+from mialib.training import Recipe
+
+TABLES = ("simple", "past", "epochs", "baskets")
+
+
+@pytest.fixture(scope="module", params=TABLES)
+def table(request):
+    return sweeps.load(request.param)
+
+
+def test_a_table_has_every_setting_once_and_no_attack_that_cannot_tell_records_apart(table):
+    names = ("defense", "strength", "alpha", "per", "penalty", "proximal", "mixed_statistics", "clamp")
+    names += ("patience", "epochs", "epoch", "seed", "tuning")
+    settings = [tuple(row.get(name) for name in names) for row in table.rows]
+    assert len(set(settings)) == len(table.rows) == len(table.votes) == len(table.correct)
+    assert table.is_member.any()
+    assert not table.is_member.all()
+    assert {"correctness", "loss", "neural, PAST", "gradient ℓ2"} <= set(table.attacks)
+
+
+@pytest.mark.parametrize("name", tool.SWEEPS)
+def test_a_table_has_what_its_tool_makes(name):
+    """The defense, its settings, the epochs and the seed of each row, in order."""
+    rows = sweeps.load(name).rows
+    made = list(tool.SWEEPS[name]())
+    assert len(rows) == len(made)
+    for row, configuration in zip(rows, made, strict=True):
+        expected = {"defense": type(configuration.defense).__name__, **vars(configuration.defense)}
+        expected |= {"epochs": configuration.recipe.epochs, "seed": configuration.seed}
+        assert {key: row[key] for key in expected if key != "kinds"} == {
+            k: v for k, v in expected.items() if k != "kinds"
+        }
+
+
+def test_past_halves_the_highest_advantage_on_baskets_without_loss_of_accuracy():
+    table = sweeps.load("baskets")
+    for seed in range(3):
+        plain = table.find(defense="Plain", seed=seed)
+        tuned = table.find(defense="Past", strength=1e-3, alpha=2.5, seed=seed)
+        assert 0.7 < table.highest(plain).value < 0.95
+        assert table.highest(tuned).high < table.highest(plain).low / 2 + 0.05
+        assert table.highest(tuned).value <= table.highest(plain).value / 2
+        assert table.difference(tuned, plain, "accuracy").low > -0.01
+
+
+def test_the_tool_says_what_the_library_says(tmp_path, monkeypatch):
+    """A row of a tiny sweep, against the run's own signals and facts."""
+    monkeypatch.setenv("MIALIB_HOME", str(tmp_path))
+    recipe = Recipe(epochs=6, lr=0.05)
+    tiny = Configuration(data="digits", size=360, model="mlp", options={"widths": (32,)}, recipe=recipe)
+    tuned = tiny.then(Past(1e-3, 1.0), Recipe(epochs=2, lr=0.05))
+    table = tool.table(tool.of_configuration(c) for c in (tiny, tiny.but(defense=L1(1e-3)), tuned))
+    assert [row["defense"] for row in table.rows] == ["Plain", "L1", "Past"]
+    assert [row["tuning"] for row in table.rows] == [False, False, True]
+    run = runs.get(tuned)
+    np.testing.assert_array_equal(table.correct[2], run.signals.correct())
+    assert table.rows[2]["loss_gap"] == pytest.approx(run.metrics["loss_gap"])
+    assert table.rows[2]["inference_accuracy"] == pytest.approx(run.metrics["accuracy"]["inference"])
+    assert sum(table.rows[2]["weights"]["histogram"]) == sum(
+        w.numel() for w in run.load_model().parameters() if w.ndim > 1
+    )
+    right = table.attacks.index("correctness")
+    np.testing.assert_array_equal(table.votes[2, right], run.signals.correct())
