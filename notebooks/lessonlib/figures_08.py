@@ -75,7 +75,7 @@ def setting_view(sweep: Sweep, row: int, undefended: int) -> Picture:
         _pairs(middle, pairs, "value")
         middle.set_xlim(0, 1.4)
         middle.set_title(title)
-        _weights(right, counts)
+        _weights(right, counts, legend=False)
 
     numbers = {name: pair[0].value for name, pair in pairs.items()}
     listed = ", ".join(f"{name} {value:.2f}" for name, value in numbers.items())
@@ -102,13 +102,14 @@ def _pairs(axes: Axes, pairs: dict[str, tuple[Estimate, Estimate]], label: str) 
     axes.set(yticks=range(len(pairs)), yticklabels=list(pairs), ylim=(len(pairs) - 0.5, -0.5), xlabel=label)
 
 
-def _weights(axes: Axes, counts: dict[str, Sequence[int]]) -> None:
+def _weights(axes: Axes, counts: dict[str, Sequence[int]], *, legend: bool = True) -> None:
     styles = (("#999999", "-"), (COLOR["target"], "-"), (COLOR["shadow"], "--"), ("#E69F00", "-."))
     for (name, row), (color, line) in zip(counts.items(), styles, strict=False):
         axes.stairs(np.maximum(row, 0.5), EDGES, color=color, linestyle=line, label=name, linewidth=1.5)
     axes.set(yscale="log", xlabel="weight", ylabel="weights in the bin")
     axes.minorticks_off()
-    axes.legend(fontsize=8, loc="upper right")
+    if legend:
+        axes.legend(fontsize=8, loc="upper right")
 
 
 def _central(counts: Sequence[int]) -> float:
