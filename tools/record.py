@@ -32,9 +32,17 @@ MEASURED = ROOT / "data" / "measured"
 
 
 def record(
-    profile: str, experiment: str, data: str | None = None, note: str = "", defense: Plain | None = None
+    profile: str,
+    experiment: str,
+    data: str | None = None,
+    note: str = "",
+    defense: Plain | None = None,
+    noise: bool = True,
 ) -> dict:
-    """Do what is missing, copy what is kept, and return the result as it is written."""
+    """Do what is missing, copy what is kept, and return the result as it is written.
+
+    Without `noise` the discriminator is left out, which asks as much of a model as all other attacks together.
+    """
     configuration = profiles.load(profile).experiments[experiment]
     configuration = configuration.but(data=data or configuration.data, defense=defense or configuration.defense)
     pair = runs.get_all([configuration, configuration.but(side="shadow")])
@@ -45,7 +53,7 @@ def record(
         for name in KEPT:
             if (run.folder / name).exists():
                 shutil.copy(run.folder / name, place / name)
-        watch(run).save(place / "signals.npz")
+        watch(run, noise).save(place / "signals.npz")
     records = read_json(pair[0].folder / "provenance.json")["records"]
     result = {"profile": profile, "experiment": experiment, "records": records, "note": note} | summary(folder)
     write_json(folder / "result.json", result)
@@ -59,9 +67,9 @@ def label(configuration: runs.Configuration) -> str:
     return "-".join([type(defense).__name__.lower(), *(f"{k}={v}" for k, v in vars(defense).items() if usual[k] != v)])
 
 
-def watch(run: runs.Run) -> Signals:
+def watch(run: runs.Run, noise: bool) -> Signals:
     """All that the attacks below ask of a model, as PAST asks it: three angles, five shifts."""
-    return observe.watch(run, rotations=(-4, 0, 4), shifts=observe.shell(1), noise=True, gradient=True)
+    return observe.watch(run, rotations=(-4, 0, 4), shifts=observe.shell(1), noise=noise, gradient=True)
 
 
 def every_attack(shadow: Signals, target: Signals, *, leave_out: Collection[str] = ()) -> dict[str, np.ndarray]:
@@ -113,11 +121,13 @@ def main() -> None:
     parser.add_argument("--data", help="an .npz or image folder to use in place of the download")
     parser.add_argument("--note", default="", help="what a reader must know of that data; needed with --data")
     parser.add_argument("--defense", nargs="+", default=[], help="a name and settings: LabelSmoothing strength=0.3")
+    parser.add_argument("--no-noise", action="store_true", help="leave out the discriminator")
     arguments = parser.parse_args()
     if arguments.data and not arguments.note:
         parser.error("--data needs a --note that says how it differs from the download")
     defense = parse_defense(*arguments.defense) if arguments.defense else None
-    result = record(arguments.profile, arguments.experiment, arguments.data, arguments.note, defense)
+    about = (arguments.profile, arguments.experiment, arguments.data, arguments.note)
+    result = record(*about, defense, noise=not arguments.no_noise)
     print(f"accuracy {result['accuracy']}\ncounts: {result['counts']}")
     for name, evaluation in result["attacks"].items():
         print(f"{name:<28}AUC {evaluation['auc']['value']:.3f}   advantage {evaluation['advantage']['value']:.3f}")
