@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
@@ -43,6 +44,10 @@ def panels(
             axes.set_title(title, fontsize=9)
             axes.set_yscale(scale)
             axes.minorticks_off()
+            if (x == x.round()).all():
+                axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        for axes in grid.flat[max(len(table) - columns, 0) : len(table)]:
+            axes.tick_params(labelbottom=True)  # Nothing stands below it.
         figure.supxlabel(labels["xlabel"], fontsize=10)
         figure.supylabel(labels["ylabel"], fontsize=10)
         if len(names) > 1:
@@ -79,8 +84,11 @@ def where(modules: Modules, *, title: str, inside: float | None = None) -> Pictu
         edges = np.arange(len(size) + 1) - 0.5
         upper.stairs(size / size.sum(), edges, color=COLOR["mark"], linewidth=1, label="share of the weights")
         lower.axhline(line, color=COLOR["mark"], linestyle=LINE["chance"])
-        upper.set(ylabel="share of the total", title=title, ylim=(0, 0.25))
-        lower.set(ylabel=label, ylim=(0, 1) if inside else (0, 8))
+        upper.set(ylabel="share of the total", title=title, ylim=(0, 0.2))
+        lower.set(ylabel=label, ylim=(0, 1))
+        if inside is None:
+            lower.set(yscale="log", ylim=(0.2, 20), yticks=[0.2, 1, 5, 20], yticklabels=["0.2", "1", "5", "20"])
+            lower.minorticks_off()
         _name_blocks(lower, list(modules))
         figure.legend(*upper.get_legend_handles_labels(), loc="outside upper center", ncols=4)
 
