@@ -51,7 +51,7 @@ def board(standings: dict[str, dict[str, float]]) -> Picture:
         first = next(iter(standings.values()))
         plane.axvline(first["accuracy"], color=COLOR["chance"], linestyle=":", linewidth=1)
         plane.axhline(first["highest"], color=COLOR["chance"], linestyle=":", linewidth=1)
-        plane.set(xlabel="test accuracy", ylabel="highest advantage", xlim=(0.05, 0.75), ylim=(-0.03, 0.85))
+        plane.set(xlabel="test accuracy", ylabel="highest advantage", xlim=(0.05, 0.75), ylim=(-0.03, 1.0))
         _cells(cells, table, [name in (*attacks, "mean", "highest") for name in columns])
         cells.set_xticks(range(len(columns)), map(_short, columns), rotation=40, ha="left")
         cells.set_yticks(range(len(standings)), list(standings))
@@ -82,7 +82,7 @@ def changes(rows: dict[str, dict[str, Estimate]]) -> Picture:
         axes.imshow(table, cmap="PuOr_r", vmin=-0.7, vmax=0.7, aspect="auto")
         for (row, column), value in np.ndenumerate(table):
             weight, color = "bold" if sure[row, column] else "normal", "white" if abs(value) > 0.45 else "black"
-            axes.text(column, row, f"{value:+.2f}", ha="center", va="center", fontsize=9, weight=weight, color=color)
+            axes.text(column, row, f"{value:+z.2f}", ha="center", va="center", fontsize=9, weight=weight, color=color)
         axes.set_xticks(range(len(columns)), map(_short, columns), rotation=30, ha="left")
         axes.set_yticks(range(len(rows)), list(rows))
         _plain(axes)
@@ -100,7 +100,7 @@ def changes(rows: dict[str, dict[str, Estimate]]) -> Picture:
 
 def p1_map(points: dict[str, Sequence[tuple[float, float]]], *, undefended: tuple[float, float]) -> Picture:
     """Settings as (accuracy, advantage) on the lines of equal P1; the one through the undefended model is thick."""
-    accuracy, advantage = np.meshgrid(np.linspace(0.02, 0.85, 120), np.linspace(0.0, 0.85, 120))
+    accuracy, advantage = np.meshgrid(np.linspace(0.02, 0.85, 120), np.linspace(0.0, 0.99, 120))
     level = 2 * accuracy * (1 - advantage) / (accuracy + 1 - advantage)
     start = metrics.p1(*undefended)
 
@@ -112,7 +112,7 @@ def p1_map(points: dict[str, Sequence[tuple[float, float]]], *, undefended: tupl
         for place, (name, some) in enumerate(points.items()):
             axes.plot(*zip(*some, strict=True), MARKERS[place], color=COLORS[place], markersize=5, label=name)
         axes.plot(*undefended, "*", color=COLOR["mark"], markersize=12, label="undefended")
-        axes.set(xlabel="test accuracy", ylabel="highest advantage", xlim=(0.02, 0.85), ylim=(0, 0.85))
+        axes.set(xlabel="test accuracy", ylabel="highest advantage", xlim=(0.02, 0.85), ylim=(0, 0.99))
         axes.grid(False)
         figure.legend(loc="outside upper center", ncols=4)
 
@@ -135,9 +135,9 @@ def _short(attack: str) -> str:
 def _cells(axes: Axes, table: np.ndarray, shaded: Sequence[bool]) -> None:
     """Numbers on a grid, in grey where they are advantages."""
     shade = np.where(shaded, table.clip(0, 1), 0.0)
-    axes.imshow(shade, cmap="Greys", vmin=0, vmax=1.3, aspect="auto")
+    axes.imshow(shade, cmap="Greys", vmin=0, vmax=1.6, aspect="auto")
     for (row, column), value in np.ndenumerate(table):
-        text = axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8.5)
+        text = axes.text(column, row, f"{value:z.2f}", ha="center", va="center", fontsize=8.5)
         text.set_in_layout(False)  # It lies inside, and measuring it takes as long as drawing it.
     _plain(axes)
 
