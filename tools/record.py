@@ -114,6 +114,21 @@ def parse_defense(name: str, *settings: str) -> Plain:
     return DEFENSES[known("defense", name, DEFENSES)](**given)
 
 
+def defenses_table(folders: dict[str, Path]) -> str:
+    """README's table: what training gave, and the highest advantage over the attacks that all of them met."""
+    results = {name: read_json(folder / "result.json") for name, folder in folders.items()}
+    met = set.intersection(*(set(result["attacks"]) for result in results.values()))
+    lines = ["| training | test accuracy | loss gap | highest advantage | by |", "|---|---|---|---|---|"]
+    for name, result in results.items():
+        advantages = {attack: result["attacks"][attack]["advantage"] for attack in met}
+        worst = max(sorted(advantages), key=lambda attack: advantages[attack]["value"])
+        right = round(result["accuracy"]["test"] * (n := result["attacks"][worst]["non_members"]))
+        accuracy = "{:.2f} [{:.2f}, {:.2f}]".format(right / n, *metrics.clopper_pearson(right, n))
+        advantage = "{value:.2f} [{low:.2f}, {high:.2f}]".format(**advantages[worst])
+        lines.append(f"| {name} | {accuracy} | {result['loss_gap']:.2f} | {advantage} | {worst} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("profile", choices=profiles.PROFILES)
