@@ -25,7 +25,7 @@ Point = tuple[Number, Number]
 def scatter(
     panels: dict[str, dict[str, Sequence[Point]]],
     *,
-    xlabel: str,
+    xlabel: str | dict[str, str],
     ylabel: str | dict[str, str],
     columns: int = 2,
     stars: dict[str, Point] | None = None,
@@ -34,7 +34,7 @@ def scatter(
 ) -> Picture:
     """Points (x, y) by series in panels by title; thin crosses are 95 % intervals, a star is the undefended model.
 
-    `ylabel` is one for all panels or one for each; `share` gives all panels the same axes.
+    A label is one for all panels or one for each; `share` gives all panels the same axes.
     """
     names, rows = list(dict.fromkeys(name for some in panels.values() for name in some)), -(-len(panels) // columns)
 
@@ -53,9 +53,10 @@ def scatter(
                 axes.set_xscale("log")
                 axes.minorticks_off()
             if not share:
-                axes.set(xlabel=xlabel, ylabel=ylabel if isinstance(ylabel, str) else ylabel[title])
+                along, up = (label if isinstance(label, str) else label[title] for label in (xlabel, ylabel))
+                axes.set(xlabel=along, ylabel=up)
         if share:
-            figure.supxlabel(xlabel, fontsize=10)
+            figure.supxlabel(str(xlabel), fontsize=10)
             figure.supylabel(str(ylabel), fontsize=10)
         shown = {n: h for axes in grid.flat for h, n in zip(*axes.get_legend_handles_labels(), strict=True)}
         figure.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=4)
@@ -71,12 +72,14 @@ def scatter(
         for title, series in panels.items()
         for name, points in series.items()
     )
-    what = ylabel if isinstance(ylabel, str) else " and ".join(dict.fromkeys(ylabel.values()))
+    along, what = (
+        label if isinstance(label, str) else " and ".join(dict.fromkeys(label.values())) for label in (xlabel, ylabel)
+    )
     return Picture(
         draw,
-        alt=f"{len(panels)} panels of points, {xlabel} along, {what} up. {told}.",
-        caption=f"{what[0].upper()}{what[1:]} against {xlabel}; thin crosses: 95 % intervals where there are any.",
-        size=(8.8, 0.9 + (2.1 if share else 2.9) * rows),
+        alt=f"{len(panels)} panels of points, {along} along, {what} up. {told}.",
+        caption=f"{what[0].upper()}{what[1:]} against {along}; thin crosses: 95 % intervals where there are any.",
+        size=(8.0, 0.9 + (1.9 if share else 2.5) * rows),
         numbers={f"{t} {name} {k} {axis}": at[i] for (t, name, k), at in placed.items() for i, axis in enumerate("xy")},
     )
 
@@ -106,14 +109,17 @@ def epoch_view(
                 axes.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0)
                 axes.plot(x, value, color=color, linestyle=line, label=arm)
             ends = {at: value for at, value in finished[what].items() if at < len(rate)}
-            axes.plot(ends.keys(), ends.values(), "D", color=COLOR["mark"], fillstyle="none", label="ends here")
+            axes.plot(
+                ends.keys(), ends.values(), "D", color=COLOR["mark"], fillstyle="none", label="PAST, run ends here"
+            )
             axes.fill_between(x, np.array(rate) / max(rate) * 0.15, color="#dddddd", linewidth=0, label="learning rate")
             axes.axvline(epoch, color=COLOR["mark"], linewidth=1)
             axes.set(xlabel="tuning epoch", xticks=range(0, len(rate), 5), ylim=(0, 1), title=what)
         for place, estimates in enumerate(attacks.values()):
             value, low, high = np.array([_triple(estimate) for estimate in estimates.values()]).T
-            style = {"fmt": MARKERS[place], "color": ATTACKS[place][0], "markersize": 4, "capsize": 2}
-            right.errorbar(value, np.arange(len(value)) + 0.24 * place, xerr=[value - low, high - value], **style)
+            color, y = ATTACKS[place][0], np.arange(len(value)) + 0.24 * place
+            right.plot(value, y, MARKERS[place], color=color, markersize=4)
+            right.hlines(y, low, high, color=color)
         right.axvline(0, color=COLOR["chance"], linestyle=":")
         right.set_yticks(range(len(names)), names, fontsize=8)
         right.set(xlim=(-0.1, 1), ylim=(len(names) - 0.5, -0.5), title=f"advantage at epoch {epoch}")
@@ -129,16 +135,16 @@ def epoch_view(
         caption=f"Epoch {epoch}: loss gap "
         + ", ".join(f"{gap:.2f} ({arm})" for arm, gap in gaps.items())
         + ". Bands and bars: 95 % intervals; grey: the learning rate's shape; diamonds: runs planned to end there.",
-        size=(11.0, 3.2),
+        size=(9.2, 2.6),
         numbers=numbers,
     )
 
 
 def _points(axes: Axes, points: Sequence[Point], place: int, name: str) -> None:
-    (x, *ends_x), (y, *ends_y) = (np.array([_triple(point[k]) for point in points]).T for k in (0, 1))
-    errors = {f"{axis}err": abs(np.array(ends) - at) for axis, ends, at in (("x", ends_x, x), ("y", ends_y, y))}
-    style = {"color": COLORS[place], "marker": MARKERS[place], "markersize": 4.5, "linewidth": 1, "elinewidth": 0.4}
-    axes.errorbar(x, y, **errors, **style, label=name)
+    (x, left, right), (y, low, high) = (np.array([_triple(point[k]) for point in points]).T for k in (0, 1))
+    axes.plot(x, y, color=COLORS[place], marker=MARKERS[place], markersize=4.5, linewidth=1, label=name)
+    axes.hlines(y, left, right, color=COLORS[place], linewidth=0.4)
+    axes.vlines(x, low, high, color=COLORS[place], linewidth=0.4)
 
 
 def _value(number: Number) -> float:
