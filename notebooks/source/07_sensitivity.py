@@ -129,7 +129,7 @@ by_chance = sensitivity.concentration(normal)[0]
 # share move? And are the *same weights* at the top?
 #
 # As a control, twenty batches in which membership is **shuffled**: both sides are drawn from members and non-members alike. Their gap is
-# about nothing, so they show what the difference of any two means shows. **Predict** both clouds.
+# about nothing, so they show what the difference of any two means shows. **Predict** both.
 
 # %%
 rng = np.random.default_rng(0)
@@ -348,8 +348,8 @@ in_training = [table.rows[k]["migration"] for k in training[1:]]
 
 # %% [markdown]
 # **What to see.** Each epoch of PAST renews {{np.median(moves['PAST']):.0%}} of the top (median), of the same tuning without penalty {{np.median(moves['λ = 0']):.0%}}, and of plain training {{np.median(in_training):.0%}}. It
-# settles only as the learning rate goes to zero ({{moves['PAST'][-1]:.0%}}, {{moves['λ = 0'][-1]:.0%}} and {{in_training[-1]:.0%}} in the last epoch). The paper reports migration under PAST; it takes no
-# penalty.
+# settles only as the learning rate goes to zero ({{moves['PAST'][-1]:.0%}}, {{moves['λ = 0'][-1]:.0%}} and {{in_training[-1]:.0%}} in the last epoch). The paper reports migration under PAST; it
+# needs no penalty.
 
 # %% [markdown]
 # ## Proposition E.1 from scratch
@@ -400,7 +400,7 @@ show(spread, name="07_bells")
 
 # %% [markdown]
 # **What to see.** The gap is 1 in both rows, the advantage {{spread.numbers['advantage at 0.2']:.2f}} and {{spread.numbers['advantage at 1.5']:.2f}}. Below an FPR of one half
-# $\Phi^{-1}(a)$ is negative: a wider spread of the non-members pulls the threshold down, below the members. The gap alone decides nothing.
+# $\Phi^{-1}(a)$ is negative: a wider spread of the non-members pulls the threshold down, below the members. The gap alone does not decide.
 
 # %% [markdown]
 # ## Theory against measurement
@@ -431,7 +431,7 @@ strict, loose = compared["FPR 10%"], compared["FPR 50%"]
 assert PROFILE != "quick" or strict["promised"][-1] < 0 < strict["measured"][-1].low
 
 # %% [markdown]
-# **What to see.** At 10 % false alarms the proposition promises less and less, {{strict['promised'][0]:.2f}} at epoch {{epochs[0]}} and {{strict['promised'][-1]:.2f}} at
+# **What to see.** At 10 % false alarms the proposition, given the real means and deviations, promises less and less, {{strict['promised'][0]:.2f}} at epoch {{epochs[0]}} and {{strict['promised'][-1]:.2f}} at
 # epoch {{epochs[-1]}}, an attack worse than chance, while the gap grows from {{target.traced[0]['loss_gap']:.2f}} to {{target.traced[-1]['loss_gap']:.2f}}. Measured, it *rises* from {{strict['measured'][0]}}
 # to {{strict['measured'][-1]}}. At 50 % the two end close together ({{loose['promised'][-1]:.2f}} and {{loose['measured'][-1]}}), as they must when nearly
 # every member lies below the non-members' median. The formula is right; its premise is not:
