@@ -1,7 +1,7 @@
 """mialib: learn, reproduce and measure membership inference.
 
 One direction: data → split → train → signals → attack → metrics → plots.
-The array layer (`metrics`, `attacks`, `plots`) never imports torch.
+The array layer (`metrics`, `attacks`) never imports torch.
 
 >>> from mialib import metrics
 >>> metrics.auc([0.1, 0.9], [False, True])

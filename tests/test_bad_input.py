@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lessonlib import figures, widgets
-from mialib import data, metrics, models, plots, splits
+from lessonlib import figures, plots, widgets
+from mialib import data, metrics, models, splits
 from mialib.attacks import threshold_attack
 from mialib.data import Records
 from mialib.metrics import clopper_pearson

@@ -42,7 +42,8 @@ sys.exit(1 if result.error_before_exec or result.error_in_exec else 0)
 AWAY_FROM_THE_CHECKOUT = """
 import mialib
 from lessonlib import cards, checks, figures, widgets
-from mialib import attacks, data, metrics, plots, profiles, runs, store
+from lessonlib import plots
+from mialib import attacks, data, metrics, profiles, runs, store
 print(mialib.__file__)
 print(store.home())
 print(len(data.load("letters", size=20, seed=0).y), "letters")
@@ -204,7 +205,7 @@ def test_sliders_show_with_the_ipywidgets_of_colab(monkeypatch):
     import ipywidgets
 
     from lessonlib import widgets
-    from mialib.plots.picture import Picture
+    from lessonlib.plots.picture import Picture
 
     monkeypatch.delattr(ipywidgets.Widget, "_repr_mimebundle_", raising=False)
     monkeypatch.setattr(widgets, "EXPLORERS", [])

@@ -49,4 +49,4 @@ def test_environment_yml_is_short_and_every_package_says_what_uses_it():
 def test_the_package_lists_every_folder_of_mialib():
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     found = [path.parent.relative_to(ROOT).as_posix().replace("/", ".") for path in ROOT.glob("mialib/**/__init__.py")]
-    assert sorted(listed) == sorted([*found, "mialib.shipped", "lessonlib"])
+    assert sorted(listed) == sorted([*found, "mialib.shipped", "lessonlib", "lessonlib.plots", "lessonlib.tables"])

@@ -3,7 +3,8 @@
 import pytest
 
 from lessonlib import figures_06 as figures
-from mialib import metrics, sweeps
+from lessonlib import sweeps
+from mialib import metrics
 from mialib.estimates import Estimate
 
 UP, UNSURE = Estimate(0.2, 0.1, 0.3), Estimate(-0.1, -0.3, 0.1)

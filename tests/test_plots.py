@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lessonlib import figures, widgets
-from mialib import metrics, plots
+from lessonlib import figures, plots, widgets
+from mialib import metrics
 from mialib.estimates import Estimate
 
 rng = np.random.default_rng(0)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import sweep as tool
 
-from mialib import runs, sweeps
+from lessonlib import sweeps
+from mialib import runs
 from mialib.configurations import Configuration
 from mialib.defenses import L1, Past
 from mialib.training import Recipe

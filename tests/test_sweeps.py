@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mialib import sweeps
-from mialib.sweeps import Sweep
+from lessonlib import sweeps
+from lessonlib.sweeps import Sweep
 
 MEMBERS, N = 120, 203  # not a multiple of 8, which packed bits must survive
 

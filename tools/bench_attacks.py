@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from bench_data import fastest
 
-from mialib import attacks, bank, data, models, observe, plots
+from lessonlib import plots
+from mialib import attacks, bank, data, models, observe
 from mialib.attacks.reference import attack_r_scores, lira_scores, rmia_scores
 from mialib.attacks.threshold import best_threshold
 from mialib.splits import in_out_mask

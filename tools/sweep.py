@@ -1,4 +1,4 @@
-"""Make the shipped tables: every setting of a sweep, target and shadow, attacked by every attack; see mialib/sweeps.py.
+"""Make the shipped tables: every setting of a sweep, target and shadow, attacked by every attack (`lessonlib.sweeps`).
 
     python tools/sweep.py simple            # one of the names in SWEEPS, or several; all of them takes about an hour
 
@@ -17,6 +17,7 @@ from joblib import Parallel, delayed
 from record import every_attack
 from tqdm.auto import tqdm
 
+from lessonlib.sweeps import Sweep
 from mialib import observe, profiles, runs, sensitivity
 from mialib.configurations import Configuration
 from mialib.defenses import (
@@ -31,7 +32,6 @@ from mialib.defenses import (
     Plain,
 )  # fmt: skip
 from mialib.signals import Signals, collect, loss_gap, predict
-from mialib.sweeps import Sweep
 from mialib.training import fit
 from notebooks import ROOT
 

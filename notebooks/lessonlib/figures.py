@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 from numpy.typing import ArrayLike
 
+from lessonlib.plots import COLOR, LINE, Picture
+from lessonlib.plots.game import draw_histograms, losses, roc_axes
 from mialib import metrics
-from mialib.plots import COLOR, LINE, Picture
-from mialib.plots.game import draw_histograms, losses, roc_axes
 
 
 def images(x: np.ndarray, labels: list[str], *, columns: int = 10) -> Picture:

@@ -13,11 +13,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 
+from lessonlib.plots import COLOR, Picture
+from lessonlib.plots.tradeoff import COLORS, MARKERS
+from lessonlib.sweeps import Sweep
 from mialib import metrics
 from mialib.estimates import Estimate
-from mialib.plots import COLOR, Picture
-from mialib.plots.tradeoff import COLORS, MARKERS
-from mialib.sweeps import Sweep
 
 FACTS, SUMMARIES = ("accuracy", "loss gap"), ("mean", "highest", "P1")
 SHORT = {"max confidence": "max conf.", "modified entropy": "mod. entropy"}

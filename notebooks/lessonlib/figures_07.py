@@ -15,9 +15,9 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
+from lessonlib.plots import COLOR, LINE, Picture
+from lessonlib.plots.picture import ATTACKS
 from mialib.estimates import Estimate
-from mialib.plots import COLOR, LINE, Picture
-from mialib.plots.picture import ATTACKS
 
 KIND = {"convolution": (ATTACKS[0][0], None), "normalisation": (ATTACKS[1][0], "////"), "linear": (ATTACKS[2][0], "..")}
 Modules = dict[str, dict]  # by name: kind, size, and mean and top-20 % share of the sensitivity

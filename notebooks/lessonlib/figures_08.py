@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 
+from lessonlib.plots import COLOR, Picture
+from lessonlib.sweeps import Sweep
 from mialib.estimates import Estimate
-from mialib.plots import COLOR, Picture
-from mialib.sweeps import Sweep
 
 EDGES = np.linspace(-0.3, 0.3, 61)  # of the histograms in the sweep's rows
 

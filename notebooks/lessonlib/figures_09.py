@@ -13,10 +13,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 
+from lessonlib.plots import COLOR, Picture
+from lessonlib.plots.picture import ATTACKS
+from lessonlib.plots.tradeoff import COLORS, MARKERS
 from mialib.estimates import Estimate
-from mialib.plots import COLOR, Picture
-from mialib.plots.picture import ATTACKS
-from mialib.plots.tradeoff import COLORS, MARKERS
 
 Number = float | Estimate
 Point = tuple[Number, Number]

@@ -11,8 +11,8 @@ from math import inf, log10
 
 import ipywidgets
 
+from lessonlib.plots.picture import Picture
 from mialib.errors import between
-from mialib.plots.picture import Picture
 
 EXPLORERS: list[Explorer] = []  # every slider view of this session, so that a test can move them without a browser
 LOOK = {"layout": ipywidgets.Layout(width="520px"), "style": {"description_width": "190px"}}

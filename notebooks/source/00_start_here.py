@@ -54,9 +54,9 @@
 # The course brings its own data, so nothing is downloaded: small noisy pictures of the letters A to J.
 
 # %%
-from lessonlib import figures
-from mialib import attacks, metrics, plots, profiles, runs
-from mialib.plots import show
+from lessonlib import figures, plots
+from lessonlib.plots import show
+from mialib import attacks, metrics, profiles, runs
 
 configuration = profiles.load(PROFILE).images
 part = configuration.side_records().train

@@ -21,9 +21,9 @@
 # %%
 import numpy as np
 
-from lessonlib import figures, widgets
-from mialib import metrics, plots, profiles, runs
-from mialib.plots import show
+from lessonlib import figures, plots, widgets
+from lessonlib.plots import show
+from mialib import metrics, profiles, runs
 
 configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])

@@ -22,10 +22,10 @@
 # %%
 import numpy as np
 
-from lessonlib import figures, widgets
+from lessonlib import figures, plots, widgets
 from lessonlib.cards import cards
-from mialib import attacks, metrics, plots, profiles, runs
-from mialib.plots import show
+from lessonlib.plots import show
+from mialib import attacks, metrics, profiles, runs
 
 configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])

@@ -22,10 +22,10 @@
 # %%
 import numpy as np
 
-from lessonlib import widgets
+from lessonlib import plots, widgets
 from lessonlib.cards import cards
-from mialib import attacks, bank, metrics, observe, plots, profiles, runs
-from mialib.plots import show
+from lessonlib.plots import show
+from mialib import attacks, bank, metrics, observe, profiles, runs
 from mialib.signals import Signals
 
 configuration = profiles.load(PROFILE).images

@@ -24,10 +24,10 @@
 # %%
 import numpy as np
 
-from lessonlib import figures, widgets
+from lessonlib import figures, plots, widgets
 from lessonlib.cards import cards
-from mialib import attacks, bank, metrics, plots
-from mialib.plots import show
+from lessonlib.plots import show
+from mialib import attacks, bank, metrics
 
 letters = bank.load("letters")
 game = attacks.game(letters, target=0)

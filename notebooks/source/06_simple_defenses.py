@@ -36,10 +36,10 @@ import torch
 from torch.nn import functional as F
 
 from lessonlib import figures_06 as figures
-from lessonlib import widgets
-from mialib import data, models, plots, profiles, signals, sweeps
+from lessonlib import plots, sweeps, widgets
+from lessonlib.plots import show
+from mialib import data, models, profiles, signals
 from mialib.defenses import L1, L2, ConfidencePenalty, Dropout, EarlyStopping, LabelSmoothing, Plain
-from mialib.plots import show
 from mialib.training import Recipe, fit, to_device
 
 baskets = data.load("shoppers", size=400)

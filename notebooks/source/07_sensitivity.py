@@ -29,10 +29,10 @@ from scipy.stats import norm, spearmanr
 from torch.nn import functional as F
 
 from lessonlib import figures_07 as figures
-from lessonlib import widgets
-from mialib import models, plots, profiles, runs, sensitivity, sweeps
+from lessonlib import plots, sweeps, widgets
+from lessonlib.plots import show
+from mialib import models, profiles, runs, sensitivity
 from mialib.estimates import Estimate
-from mialib.plots import show
 from mialib.training import to_device
 
 configuration = profiles.load(PROFILE).images

@@ -25,10 +25,10 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from lessonlib import figures_08, widgets
-from mialib import data, models, plots, profiles, runs, sweeps
+from lessonlib import figures_08, plots, sweeps, widgets
+from lessonlib.plots import show
+from mialib import data, models, profiles, runs
 from mialib.defenses import Past
-from mialib.plots import show
 from mialib.training import Recipe, fit
 
 sweep, by_epoch = sweeps.load("past"), sweeps.load("epochs")

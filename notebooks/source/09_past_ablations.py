@@ -24,10 +24,10 @@
 # %%
 import numpy as np
 
-from lessonlib import figures_07, figures_09, widgets
-from mialib import plots, profiles, runs, sensitivity, sweeps
+from lessonlib import figures_07, figures_09, plots, sweeps, widgets
+from lessonlib.plots import show
+from mialib import profiles, runs, sensitivity
 from mialib.estimates import Estimate
-from mialib.plots import show
 
 sweep = sweeps.load("past")
 undefended = sweep.find(defense="Plain")

@@ -9,8 +9,8 @@ from matplotlib.figure import FigureBase
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
+from lessonlib.plots.picture import ATTACKS, COLOR, LINE, Picture
 from mialib.estimates import Estimate
-from mialib.plots.picture import ATTACKS, COLOR, LINE, Picture
 
 MARKERS = ("o", "s", "^", "D", "v")
 

@@ -5,9 +5,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 from numpy.typing import ArrayLike
 
+from lessonlib.plots.picture import ATTACKS, COLOR, LINE, Picture
 from mialib import metrics
 from mialib.errors import between
-from mialib.plots.picture import ATTACKS, COLOR, LINE, Picture
 
 
 def histograms(member: ArrayLike, non_member: ArrayLike, *, label: str = "loss") -> Picture:

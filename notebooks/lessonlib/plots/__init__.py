@@ -7,7 +7,7 @@
 Colours are Okabe and Ito's, with fixed roles; each role also has a line style or hatch of its own.
 """
 
-from mialib.plots.charts import comparison, lines
-from mialib.plots.game import histograms, roc
-from mialib.plots.picture import COLOR, LINE, Picture, show, small_multiples
-from mialib.plots.tradeoff import tradeoff
+from lessonlib.plots.charts import comparison, lines
+from lessonlib.plots.game import histograms, roc
+from lessonlib.plots.picture import COLOR, LINE, Picture, show, small_multiples
+from lessonlib.plots.tradeoff import tradeoff

@@ -117,6 +117,6 @@ class Sweep:
 def load(name: str) -> Sweep:
     """The shipped sweep called `name`."""
     package = Path(__file__).resolve().parent
-    folders = (package.parent / "data" / "sweeps", package / "shipped_sweeps")  # of a checkout, of an installed package
+    folders = (package.parents[1] / "data" / "sweeps", package / "tables")  # of a checkout, of an installed package
     shipped = {path.stem: path for folder in folders for path in sorted(folder.glob("*.npz"))}
     return Sweep.read(shipped[known("sweep", name, shipped)])

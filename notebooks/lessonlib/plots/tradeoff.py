@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from matplotlib.figure import FigureBase
 
+from lessonlib.plots.picture import ATTACKS, COLOR, Picture
 from mialib.estimates import Estimate
-from mialib.plots.picture import ATTACKS, COLOR, Picture
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 COLORS = (*(color for color, _ in ATTACKS), "#0072B2", "#D55E00")
