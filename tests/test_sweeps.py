@@ -160,12 +160,12 @@ def test_an_unknown_attack_or_number_brings_the_nearest(sweep):
         sweep.difference(0, 1, "higest")
 
 
-@pytest.mark.parametrize("folder", [("data", "sweeps"), ("mialib", "shipped_sweeps")])
+@pytest.mark.parametrize("folder", [("data", "sweeps"), ("notebooks", "lessonlib", "tables")])
 def test_a_shipped_sweep_is_found_by_its_name(sweep, tmp_path, monkeypatch, folder):
     place = tmp_path.joinpath(*folder)
     place.mkdir(parents=True)
     sweep.save(place / "mine.npz")
-    monkeypatch.setattr(sweeps, "__file__", str(tmp_path / "mialib" / "sweeps.py"))
+    monkeypatch.setattr(sweeps, "__file__", str(tmp_path / "notebooks" / "lessonlib" / "sweeps.py"))
     assert sweeps.load("mine").rows == sweep.rows
     with pytest.raises(ValueError, match="no sweep 'mein'; did you mean 'mine'"):
         sweeps.load("mein")

@@ -129,10 +129,8 @@ tuned = profiles.load(PROFILE).experiments["images tuned"]
 before, after = (runs.get(configuration) for configuration in (tuned.start, tuned))
 print(f"{tuned.defense.strength=:g} {tuned.defense.alpha=:g} {tuned.recipe.epochs=}")
 for name, run in (("before", before), ("after", after)):
-    accuracy = run.metrics["accuracy"]
-    print(
-        f"{name:<7} train {accuracy['train']:.2f}  test {accuracy['test']:.2f}  gap {run.metrics['loss_gap']:.2f}"
-    )
+    train, test = (run.metrics["accuracy"][part] for part in ("train", "test"))
+    print(f"{name:<7} train {train:.2f}  test {test:.2f}  gap {run.metrics['loss_gap']:.2f}")
 
 # %% [markdown]
 # One run before and after says little: any further training changes a model. The control is the **same tuning with λ = 0**. From
@@ -280,14 +278,12 @@ def row_of(strength: float, alpha: float) -> int:
 
 
 along = [row_of(2e-3, alpha) for alpha in alphas]
-show(
-    plots.lines(
-        alphas,
-        {"test accuracy": [sweep.accuracy(k) for k in along], "mean advantage": [sweep.mean(k) for k in along]},
-        xlabel="α (at λ = 0.002)", ylabel="accuracy, advantage",
-    ),
-    name="08_alpha",
-)  # fmt: skip
+by_alpha = {
+    "test accuracy": [sweep.accuracy(k) for k in along],
+    "mean advantage": [sweep.mean(k) for k in along],
+}
+picture = plots.lines(alphas, by_alpha, xlabel="α (at λ = 0.002)", ylabel="accuracy, advantage")
+show(picture, name="08_alpha")
 ends = {
     alpha: (sweep.accuracy(row_of(2e-3, alpha)), sweep.mean(row_of(2e-3, alpha)))
     for alpha in alphas
