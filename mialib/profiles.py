@@ -29,7 +29,7 @@ QUICK = {
     "bank": _LETTERS.but(size=2400, data_seed=1, trace=0, **_HALF_IN),  # its 64 models ship as signals
     "baskets": (_SHOPPERS := Configuration(data="shoppers", model="mlp", recipe=Recipe(epochs=40, lr=0.05))),
     "images tuned": _LETTERS.then(Past(2e-3, 1.5), Recipe(20, lr=0.1, weight_decay=1e-3)),
-    "baskets tuned": _SHOPPERS.then(Past(1e-3, 2.5), Recipe(20, lr=0.05)),
+    "baskets tuned": _SHOPPERS.then(Past(1e-3, 1.5), Recipe(20, lr=0.01)),
 }
 
 # Real data on a patient laptop: six parts of 3,000 CIFAR-10 images, no augmentation.
@@ -38,7 +38,7 @@ CPU = {
     "baskets": Configuration(data="purchase100", size=24_000, model="mlp", recipe=Recipe(epochs=60, lr=0.05)),
 }
 CPU["images tuned"] = CPU["images"].then(Past(1e-3, 1.5, per="epoch", sample=256), Recipe(50, lr=0.05), trace=5)
-CPU["baskets tuned"] = CPU["baskets"].then(Past(1e-3, 2.5), Recipe(20, lr=0.05))
+CPU["baskets tuned"] = CPU["baskets"].then(Past(1e-3, 1.5), Recipe(20, lr=0.01))
 
 # A free GPU and a lesson's patience.
 CLASS = {
@@ -46,7 +46,7 @@ CLASS = {
     "baskets": CPU["baskets"].but(size=60_000, device="auto"),
 }
 CLASS["images tuned"] = CLASS["images"].then(Past(1e-3, 1.5), Recipe(epochs=20, lr=0.05))
-CLASS["baskets tuned"] = CLASS["baskets"].then(Past(1e-3, 2.5), Recipe(20, lr=0.05))
+CLASS["baskets tuned"] = CLASS["baskets"].then(Past(1e-3, 1.5), Recipe(20, lr=0.01))
 
 # PAST: SGD 0.01 with a cosine over 100 epochs, batch 128; crops and flips in training (its code augments everywhere).
 _TABLES = Configuration(model="mlp", recipe=Recipe(epochs=100, lr=0.01), device="auto")
