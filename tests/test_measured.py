@@ -92,3 +92,26 @@ def test_the_readme_quotes_label_smoothing_rightly():
     assert f"test accuracy {accuracy:.2f}: against a threshold from the undefended shadow" in text
     assert f"the loss attack has advantage {naive.value:.2f}, against an adaptive shadow" in text
     assert f"adaptive shadow {adaptive.value:.2f} [{adaptive.low:.2f}, {adaptive.high:.2f}]" in text
+
+
+DEFENDED = {
+    "undefended": "images-cifar10-plain",
+    "label smoothing, ε = 0.3": "images-cifar10-labelsmoothing-strength=0.3",
+    "tuned with λ = 0": "images-tuned-cifar10-past-strength=0.0-alpha=0.0-per=epoch",
+    "uniform ℓ1 (PAST, α = 0), λ = 0.001": "images-tuned-cifar10-past-alpha=0.0-per=epoch",
+    "PAST, α = 2, λ = 0.001": "images-tuned-cifar10-past-alpha=2.0-per=epoch-sample=256",
+}
+
+
+def test_the_readme_quotes_the_defended_models_rightly():
+    folders = {name: ROOT / "data" / "measured" / f"cpu-{folder}" for name, folder in DEFENDED.items()}
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert record.defenses_table(folders) in text
+    loss = {}
+    for name, folder in folders.items():
+        found = json.loads((folder / "result.json").read_text())["attacks"]["loss"]["advantage"]
+        loss[name] = f"{found['value']:.2f} [{found['low']:.2f}, {found['high']:.2f}]"
+    past, uniform = (loss[name] for name in ("PAST, α = 2, λ = 0.001", "uniform ℓ1 (PAST, α = 0), λ = 0.001"))
+    assert f"the loss attack from {loss['undefended'][:4]} to {past}, uniform ℓ1 to {uniform};" in " ".join(
+        text.split()
+    )

@@ -20,7 +20,6 @@
 # training it with an ℓ1 penalty that is heavy where the loss gap is sensitive and light elsewhere.
 
 # %%
-
 import numpy as np
 import torch
 from torch.nn import functional as F
@@ -358,9 +357,8 @@ checks.check_gamma(gamma)
 # ## Exercise 8.2 · difficulty 3/5 · about 15 minutes
 # The sub-gradient step overshoots zero. The *proximal* step does not: it moves each weight by `rate · strength · importance` towards zero and stops there. Write it.
 
+
 # %%
-
-
 def proximal_step(weights: np.ndarray, importance: np.ndarray, step: float) -> np.ndarray:
     """Shrink each weight by step × importance; what would cross zero becomes 0."""
     raise NotImplementedError
