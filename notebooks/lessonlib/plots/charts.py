@@ -27,7 +27,7 @@ def comparison(
             y = np.array([rows.index(row) for row in estimates]) + 0.24 * (place - (len(series) - 1) / 2)
             value, low, high = np.array([(e.value, e.low, e.high) for e in estimates.values()]).T
             color = ATTACKS[place][0]
-            error = [value - low, high - value]
+            error = np.maximum([value - low, high - value], 0)  # A bootstrap interval may miss the value.
             axes.errorbar(value, y, xerr=error, fmt=MARKERS[place], color=color, label=name, capsize=3)
         if mark is not None:
             axes.axhspan(rows.index(mark) - 0.45, rows.index(mark) + 0.45, color="#f0f0f0", zorder=0)
