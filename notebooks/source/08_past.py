@@ -65,8 +65,8 @@ def adaptive_weight(member_gradient: torch.Tensor, other_gradient: torch.Tensor)
 
 def tuning_step(model, members, others, *, rate: float, strength: float, alpha: float) -> None:
     """One step of gradient descent on Eq. 4 for a network of linear layers."""
-    layers = [layer for layer in model.modules() if isinstance(layer, torch.nn.Linear)]
-    weights, parameters = [layer.weight for layer in layers], list(model.parameters())
+    parameters = list(model.parameters())
+    weights = [parameter for parameter in parameters if parameter.ndim == 2]  # biases go free
     theirs = torch.autograd.grad(F.cross_entropy(model(others[0]), others[1]), weights)
     ours = torch.autograd.grad(F.cross_entropy(model(members[0]), members[1]), parameters)
     pull = {id(w): gradient for w, gradient in zip(weights, theirs, strict=True)}
@@ -283,10 +283,7 @@ by_alpha = {
 }
 picture = plots.lines(alphas, by_alpha, xlabel="α (at λ = 0.002)", ylabel="accuracy, advantage")
 show(picture, name="08_alpha")
-ends = {
-    alpha: (sweep.accuracy(row_of(2e-3, alpha)), sweep.mean(row_of(2e-3, alpha)))
-    for alpha in alphas
-}
+ends = {alpha: [values[k] for values in by_alpha.values()] for k, alpha in enumerate(alphas)}
 
 # %% [markdown]
 # **What to see.** At α = 0, which is uniform ℓ1, the mean advantage is {{ends[0.0][1]}} at a test accuracy of {{ends[0.0][0]}}. At α = 2.5 it is

@@ -483,8 +483,8 @@ for name, ratio in whole.items():
 
 # %% [markdown]
 # ## Other data, another verdict
-# All this was one small network with BatchNorm, tuned at a hot rate. Now the shopping baskets: 4,000 members, the paper's perceptron without BatchNorm, and the paper's tuning
-# rate, 0.01, at λ = 0.001. **Predict** whether uniform ℓ1 wins again.
+# All that was one small BatchNorm network, tuned hot. Now the baskets: 4,000 members, the paper's perceptron, the paper's tuning rate (0.01), λ = 0.001. **Predict** whether
+# uniform ℓ1 wins again.
 
 # %%
 baskets = sweeps.load("baskets")
@@ -502,8 +502,8 @@ n_baskets = len(baskets.is_member) // 2
 
 # %% [markdown]
 # **What to see.** Here the focus pays: against uniform ℓ1 at the same λ, α = 1.5 changes the highest advantage by {{focus['highest']}} and the accuracy by {{focus['accuracy']}}
-# (n = {{n_baskets}} + {{n_baskets}}, seven attacks). Both beat the undefended model in accuracy *and* privacy, and λ = 0 changes nothing, because a rate of 0.01 shakes nobody. α = 2.5, the
-# value of the paper's Table 1, overdoes it. So λ, α and the rate belong to a model and its data, and a verdict on PAST does too.
+# (n = {{n_baskets}} + {{n_baskets}}, seven attacks). Both beat the undefended model in accuracy *and* privacy. λ = 0 changes nothing: this rate shakes nobody. α = 2.5, the
+# value of the paper's Table 1, overdoes it. So λ, α and the rate belong to a model and its data, and so does a verdict on PAST.
 
 # %% [markdown]
 # ## Recap
