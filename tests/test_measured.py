@@ -99,6 +99,7 @@ DEFENDED = {
     "label smoothing, ε = 0.3": "images-cifar10-labelsmoothing-strength=0.3",
     "tuned with λ = 0": "images-tuned-cifar10-past-strength=0.0-alpha=0.0-per=epoch",
     "uniform ℓ1 (PAST, α = 0), λ = 0.001": "images-tuned-cifar10-past-alpha=0.0-per=epoch",
+    "PAST, α = 1.5, λ = 0.001": "images-tuned-cifar10-past-per=epoch-sample=256",
     "PAST, α = 2, λ = 0.001": "images-tuned-cifar10-past-alpha=2.0-per=epoch-sample=256",
 }
 
