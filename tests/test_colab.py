@@ -89,7 +89,7 @@ class Colab:
 def wheel(tmp_path_factory):
     """mialib as pip builds it, from a copy, so that the checkout stays clean."""
     source = tmp_path_factory.mktemp("source")
-    for folder in ("mialib", "notebooks/lessonlib", "data/bank"):
+    for folder in ("mialib", "notebooks/lessonlib", "data/bank", "data/sweeps"):
         shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
