@@ -34,6 +34,22 @@ def digits():
 
 
 @pytest.fixture(scope="session")
+def members(digits):
+    return digits.take(np.arange(60))
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    """The same bits need the same number of threads; with one, small networks are quickest too."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="session")
 def tiny():
     """A run of a tenth of a second."""
     from mialib.runs import Configuration

@@ -23,17 +23,7 @@ SMALL = Recipe(epochs=2, batch_size=16, lr=0.05)
 EPS = torch.finfo(torch.float32).eps
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(scope="module")
-def members(digits):
-    return digits.take(np.arange(60))
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

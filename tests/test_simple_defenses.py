@@ -30,17 +30,7 @@ ONE = Recipe(epochs=1, batch_size=60, lr=0.1, momentum=0.0, weight_decay=0.0)
 STRENGTHS = {L1: 0.01, L2: 0.1, Dropout: 0.5, LabelSmoothing: 0.3, ConfidencePenalty: 0.5, LossGap: 0.4}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(scope="module")
-def members(digits):
-    return digits.take(np.arange(60))
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

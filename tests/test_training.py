@@ -19,18 +19,7 @@ from mialib.training import Recipe, fit, pick_device, to_device
 TINY = Recipe(epochs=2, batch_size=16, lr=0.05)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    """The same bits need the same number of threads; with one, small networks are quickest too."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(scope="module")
-def members(digits):
-    return digits.take(np.arange(60))
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 from record import every_attack
 from tqdm.auto import tqdm
 
-from lessonlib.sweeps import Sweep
+from lessonlib.sweeps import EDGES, Sweep
 from mialib import observe, profiles, runs, sensitivity
 from mialib.configurations import Configuration
 from mialib.defenses import (
@@ -38,7 +38,6 @@ from notebooks import ROOT
 QUICK = profiles.load("quick")
 ALPHAS, STRENGTHS, EPOCHS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5), (1e-4, 5e-4, 1e-3, 2e-3, 5e-3), (5, 10, 20, 40)
 LEFT_OUT = ("loss, a threshold a class", "neural, CRL", "gradient ℓ1")  # near relatives of others
-EDGES = np.linspace(-0.3, 0.3, 61)  # of the weights' histogram; what lies outside counts in the last bin
 
 
 @dataclass

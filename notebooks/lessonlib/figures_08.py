@@ -9,10 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 
 from lessonlib.plots import COLOR, Picture
-from lessonlib.sweeps import Sweep
+from lessonlib.sweeps import EDGES, Sweep
 from mialib.estimates import Estimate
-
-EDGES = np.linspace(-0.3, 0.3, 61)  # of the histograms in the sweep's rows
 
 
 def weight_histograms(counts: dict[str, Sequence[int]]) -> Picture:

@@ -23,6 +23,7 @@ from mialib.errors import known
 from mialib.estimates import Estimate
 
 DRAWS = 1000
+EDGES = np.linspace(-0.3, 0.3, 61)  # of the weights' histogram in a row; what lies outside counts in the last bin
 
 
 @dataclass(frozen=True)
