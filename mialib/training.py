@@ -12,7 +12,7 @@ The same seed and the same number of threads give the same weights, bit for bit,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, isfinite
 
 import numpy as np
@@ -22,8 +22,10 @@ from torch.nn import functional as F
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LRScheduler
 from tqdm.auto import tqdm
 
+from mialib.augment import crop_and_flip
 from mialib.data.records import Records
 from mialib.errors import between, known
+from mialib.signals import eval_mode
 
 Pair = tuple[Tensor, Tensor]  # x and y on the device
 
@@ -77,6 +79,9 @@ class Training:
     epoch: int = 0
     schedule: LRScheduler | None = None  # made after `prepare`; a defense may restart it
     rest: Iterator[Pair] = iter(())  # what is left of this pass over the reference records
+    said: dict[str, list] = field(default_factory=dict)  # what `say` was told in this epoch
+    good: dict[str, Tensor] = field(default_factory=dict)  # the weights after the last epoch that did not collapse …
+    good_epoch: int = 0  # … and its number
 
     def batches(self, records: Pair, *, generator: torch.Generator | None = None) -> Iterator[Pair]:
         """One shuffled pass over tensors on the device."""
@@ -84,6 +89,16 @@ class Training:
         order = torch.randperm(len(y), generator=generator or self.generator).to(y.device)
         for chosen in order.split(self.recipe.batch_size):
             yield x[chosen], y[chosen]
+
+    def look(self, x: Tensor) -> Tensor:
+        """The model's logits of these records in eval mode, without a graph: (n, classes)."""
+        with torch.no_grad(), eval_mode(self.model):
+            return torch.cat([self.model(batch) for batch in x.split(500)])
+
+    def say(self, **numbers: Tensor | float) -> None:
+        """Put numbers of one batch into the history, where their mean over the epoch will stand."""
+        for name, number in numbers.items():
+            self.said.setdefault(name, []).append(number)
 
     def reference_batch(self) -> Pair:
         """The next batch of non-members; after the last the pass starts again, in another order."""
@@ -149,13 +164,15 @@ def fit(
 ) -> list[dict]:
     """Train `model` in place; return each epoch's number, mean loss and what `on_epoch(model, epoch)` adds."""
     where = pick_device(device)
-    _refuse_overlap(members, reference)
+    _check(members, reference)
     model.to(where, memory_format=torch.channels_last if members.x.ndim == 4 else torch.preserve_format)
     order, generator = torch.Generator().manual_seed(seed), torch.Generator().manual_seed(seed + 1)
     parts = [to_device(part, where) if part is not None else None for part in (members, reference, validation)]
     training, history = Training(model, recipe.optimizer(model), recipe, *parts, generator), []
     with torch.random.fork_rng(devices=[where] if where.type == "cuda" else []):
         torch.manual_seed(seed)  # Dropout draws from the global generator; give it back as it was.
+        if (outputs := training.look(training.members[0][:1]).shape[1]) != members.classes:
+            raise ValueError(f"The records have {members.classes} classes, but the model {outputs} outputs.")
         defense.prepare(training)
         if not set(model.parameters()) <= set(training.model.parameters()):  # A copy would be thrown away.
             raise ValueError("prepare() must wrap the model that it is given, but its parameters are no longer there.")
@@ -164,6 +181,8 @@ def fit(
             history.append(_epoch(training, defense, order))
             training.schedule.step()
             done = defense.end_epoch(training)
+            history[-1] |= {name: float(sum(numbers) / len(numbers)) for name, numbers in training.said.items()}
+            training.said.clear()
             if on_epoch is not None:
                 history[-1] |= on_epoch(training.model, training.epoch) or {}
             if done:
@@ -171,8 +190,11 @@ def fit(
     return history
 
 
-def _refuse_overlap(members: Records, reference: Records | None) -> None:
+def _check(members: Records, reference: Records | None) -> None:
     """Tuning on records that are also members would teach a defense nothing about non-members."""
+    if reference is not None and members.classes != reference.classes:
+        found = f"found {members.classes} and {reference.classes} classes"
+        raise ValueError(f"Members and inference set must have the same classes, {found}. Take both from one dataset.")
     if reference is not None and members.x.shape[1:] == reference.x.shape[1:]:
         _, ours, theirs = np.intersect1d(members.index, reference.index, return_indices=True)
         same = sum(map(np.array_equal, members.x[ours], reference.x[theirs]))
@@ -184,7 +206,9 @@ def _epoch(training: Training, defense: Plain, order: torch.Generator) -> dict:
     """One pass over the members. Nothing waits for the device before the end of the epoch."""
     defense.start_epoch(training)
     training.model.train()  # A defense may have looked at the model in eval mode.
-    good = {name: value.clone() for name, value in training.model.state_dict().items()}
+    before = {name: value.clone() for name, value in training.model.state_dict().items()}
+    if training.good_epoch and training.good_epoch == training.epoch - 1:
+        training.good = before
     optimizer, total = training.optimizer, torch.zeros((), device=training.members[1].device)
     for x, y in training.batches(training.members, generator=order):
         if training.recipe.augment:
@@ -198,41 +222,23 @@ def _epoch(training: Training, defense: Plain, order: torch.Generator) -> dict:
         total += loss.detach() * len(y)
     mean = total.item() / len(training.members[1])
     if not isfinite(mean) or not all(value.isfinite().all() for value in training.model.state_dict().values()):
-        training.model.load_state_dict(good)
+        training.model.load_state_dict(before)
         advice = f"Lower the learning rate ({training.recipe.lr}) or the strength of {defense}"
         kept = "The model has the weights from before that epoch."
         raise FloatingPointError(
             f"The loss or a weight became NaN or infinite in epoch {training.epoch}. {advice}. {kept}"
         )
-    return {"epoch": training.epoch, "loss": mean}
+    return {"epoch": training.epoch, "loss": mean} | _collapse(training)
 
 
-def crop_and_flip(x: Tensor, *, generator: torch.Generator, padding: int = 4) -> Tensor:
-    """Shift each image by up to `padding` pixels and mirror half, by its own draw: `x` (n, channels, height, width).
-
-    The padding is 0 in what the model sees: the mean colour if the records are standardised (as in CRL's code), black
-    if they are only divided by 255 (as in PAST's). CRL's code draws once a batch, and PAST's also in evaluation.
-    """
-    if x.ndim != 4:
-        expected = "Crops and flips need images (n, channels, height, width)"
-        raise ValueError(f"{expected}, found records of shape {tuple(x.shape)}. Train with Recipe(augment=False).")
-    down, right, mirrored = (draw.to(x.device) for draw in draws(len(x), generator=generator, padding=padding))
-    n, channels, height, width = x.shape
-    high, wide = height + 2 * padding, width + 2 * padding
-    padded = F.pad(x, (padding,) * 4).permute(0, 2, 3, 1).reshape(-1, channels)  # (n × high × wide, channels)
-    row = torch.arange(height, device=x.device) + down[:, None]  # (n, height)
-    column = torch.arange(width, device=x.device)
-    column = torch.where(mirrored[:, None], column.flip(0), column) + right[:, None]  # (n, width)
-    corner = torch.arange(n, device=x.device) * high * wide
-    # One look-up by the place of each pixel in the padded batch is twice as fast as indexing by three arrays.
-    pixel = corner[:, None, None] + row[:, :, None] * wide + column[:, None, :]  # (n, height, width)
-    found = padded.index_select(0, pixel.flatten()).reshape(n, height, width, channels).permute(0, 3, 1, 2)
-    return found if x.is_contiguous(memory_format=torch.channels_last) else found.contiguous()
-
-
-def draws(n: int, *, generator: torch.Generator, padding: int = 4) -> tuple[Tensor, Tensor, Tensor]:
-    """For each of n records: rows and columns from the padded corner (0 … 2 × padding), and whether to mirror."""
-    if padding < 0:
-        raise ValueError(f"padding must be 0 or more pixels, found {padding}.")
-    down, right = torch.randint(2 * padding + 1, (2, n), generator=generator)
-    return down, right, torch.randint(2, (n,), generator=generator).bool()
+def _collapse(training: Training) -> dict:
+    """Say in the history if the model names one class for all members; if it ends so, take the last good weights."""
+    x, _ = training.members
+    for some in (slice(None, None, max(len(x) // 32, 1)), slice(None)):  # A few will do, unless they look alike.
+        if training.look(x[some]).argmax(dim=1).unique().numel() > 1:
+            training.good_epoch = training.epoch
+            return {}
+    if training.epoch < training.recipe.epochs or not training.good:
+        return {"collapsed": True}
+    training.model.load_state_dict(training.good)
+    return {"collapsed": True, "weights_of_epoch": training.good_epoch}

@@ -4,11 +4,18 @@ What must last from one step to the next lives on the `Training` that every hook
 so one defense object serves any number of runs.
 """
 
+from mialib.defenses.advreg import AdvReg
+from mialib.defenses.crl import CRL
+from mialib.defenses.distillation import DMP, Distillation
+from mialib.defenses.dpsgd import DPSGD
+from mialib.defenses.mixup_mmd import MixupMMD
 from mialib.defenses.past import Past
+from mialib.defenses.relaxloss import RelaxLoss
 from mialib.defenses.simple import L1, L2, ConfidencePenalty, Dropout, EarlyStopping, LabelSmoothing, LossGap
 from mialib.training import Plain
 
 _ALL = (Plain, L1, L2, Dropout, LabelSmoothing, ConfidencePenalty, EarlyStopping, LossGap, Past)
+_ALL += (RelaxLoss, CRL, AdvReg, MixupMMD, Distillation, DMP, DPSGD)
 DEFENSES = {defense.__name__: defense for defense in _ALL}
 
 __all__ = ["DEFENSES", *DEFENSES]

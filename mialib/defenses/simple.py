@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from mialib.errors import between
-from mialib.signals import eval_mode
 from mialib.training import Plain, Training
 
 
@@ -102,9 +100,7 @@ class EarlyStopping(Plain):
 
     def end_epoch(self, training: Training) -> bool:
         x, y = training.validation
-        with torch.inference_mode(), eval_mode(training.model):
-            logits = torch.cat([training.model(batch) for batch in x.split(500)])
-        if (loss := F.cross_entropy(logits, y).item()) < training.lowest or not training.best:
+        if (loss := F.cross_entropy(training.look(x), y).item()) < training.lowest or not training.best:
             best = {name: value.clone() for name, value in training.model.state_dict().items()}
             training.lowest, training.best, training.found = loss, best, training.epoch
         done = training.epoch in (training.found + self.patience, training.recipe.epochs)

@@ -1,0 +1,107 @@
+"""Distillation: a student learns from a trained model's answers, on the members or on records that are none (DMP).
+
+    distilled = configuration.then(DMP(share=0.5), configuration.recipe)
+
+The teacher is the model that the training starts from; the student is the same network with fresh weights. DMP, the
+distillation of Shejwalkar and Houmansadr (2021), never shows the student a member. Introduced in notebook 11.
+"""
+
+from dataclasses import dataclass
+from math import inf, prod
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from tqdm.auto import tqdm
+
+from mialib.errors import between, known
+from mialib.training import Plain, Training
+
+
+@dataclass(frozen=True)
+class Distillation(Plain):
+    """Plain distillation: the student sees the members, with the teacher's answers at a temperature for labels."""
+
+    temperature: float = 1.0
+
+    def __post_init__(self):
+        between(1e-3, inf, temperature=self.temperature)
+
+    def prepare(self, training: Training) -> None:
+        x, y = training.members
+        right, common = float((training.look(x).argmax(dim=1) == y).float().mean()), int(y.bincount().max()) / len(y)
+        if right <= common:
+            found = f"the teacher gets {right:.2f} of its members right, and naming one class {common:.2f}"
+            raise ValueError(f"Distil a trained model, by configuration.then({self}, recipe); {found}.")
+        x = self.records(training)
+        training.members = x, (training.look(x) / self.temperature).softmax(dim=1)  # What the loop will go over.
+        for module in training.model.modules():
+            if hasattr(module, "reset_parameters"):
+                module.reset_parameters()
+
+    def records(self, training: Training) -> Tensor:
+        """What the teacher is asked about."""
+        return training.members[0]
+
+    def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
+        """τ²·KL between the teacher's answers, which are `y` here, and the student's."""
+        answers = (training.model(x) / self.temperature).log_softmax(dim=1)
+        return self.temperature**2 * F.kl_div(answers, y, reduction="batchmean")
+
+
+@dataclass(frozen=True)
+class DMP(Distillation):
+    """`source` is what the teacher is asked about: the `share` of the inference set where its answers have the lowest
+    entropy ("selected"), "all" of it, or as many "synthetic" records as there are members, from a small generator.
+    """
+
+    share: float = 0.5
+    source: str = "selected"
+
+    def __post_init__(self):
+        super().__post_init__()
+        between(0, 1, share=self.share)
+        known("source", self.source, ("selected", "all", "synthetic"))
+
+    def records(self, training: Training) -> Tensor:
+        if self.source == "synthetic":
+            return synthesize(training)
+        training.reference_batch()  # Refuse to go on without non-members.
+        x, _ = training.reference
+        if self.source == "all":
+            return x
+        log_p = training.look(x).log_softmax(dim=1)
+        entropy = -(log_p.exp() * log_p).sum(dim=1)
+        return x[entropy.argsort()[: max(round(self.share * len(x)), 1)]]
+
+
+class Autoencoder(nn.Module):
+    """A small variational autoencoder of vectors (n, size)."""
+
+    def __init__(self, size: int, *, hidden: int = 512, latent: int = 32):
+        super().__init__()
+        self.encode = nn.Sequential(nn.Linear(size, hidden), nn.ReLU(), nn.Linear(hidden, 2 * latent))
+        self.decode = nn.Sequential(nn.Linear(latent, hidden), nn.ReLU(), nn.Linear(hidden, size))
+
+    def loss(self, x: Tensor) -> Tensor:
+        """Squared error, and the KL of the code from N(0, 1); per record."""
+        mean, log_variance = self.encode(x).chunk(2, dim=1)
+        code = mean + (log_variance / 2).exp() * torch.randn_like(mean)
+        divergence = (mean.square() + log_variance.exp() - 1 - log_variance).sum(dim=1) / 2
+        return ((self.decode(code) - x).square().sum(dim=1) / 2 / 0.1 + divergence).mean()
+
+
+def synthesize(training: Training, *, epochs: int = 60) -> Tensor:
+    """As many records as there are members, drawn by a generator that has learned from them."""
+    x, _ = training.members
+    generator = Autoencoder(prod(x.shape[1:])).to(x.device)
+    optimizer = torch.optim.Adam(generator.parameters(), 1e-3)
+    for _ in tqdm(range(epochs), "generator", delay=2, leave=False):
+        for batch, _ in training.batches(training.members):
+            optimizer.zero_grad()
+            generator.loss(batch.flatten(1)).backward()
+            optimizer.step()
+    with torch.no_grad():
+        codes = torch.randn(len(x), generator.decode[0].in_features, device=x.device)
+        made = generator.decode(codes).reshape(x.shape).clamp(x.min(), x.max())
+    return made.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else made
