@@ -129,6 +129,21 @@ def gradient_norms(model: nn.Module, records: Records, *, p: float | tuple[float
     return norms if np.ndim(p) else norms[0]
 
 
+def margins(model: nn.Module, records: Records) -> np.ndarray:
+    """Signed distance of each record's features to the decision boundary, below 0 if misclassified: (n,).
+
+    min over j ≠ y of (g_y − g_j) / ‖w_y − w_j‖, with the logits g and the rows w of the last linear layer.
+    """
+    last, found = [module for module in model.classify.modules() if isinstance(module, nn.Linear)][-1], []
+    apart = torch.cdist(last.weight, last.weight).detach()  # (classes, classes)
+    with torch.no_grad(), eval_mode(model):
+        for x, y in _batches(model, records):
+            logits = model(x)
+            distance = (logits.gather(1, y[:, None]) - logits) / apart[y]  # (n, classes); 0 / 0 for the class itself
+            found.append(distance.scatter(1, y[:, None], np.inf).amin(dim=1).cpu().numpy())
+    return np.concatenate(found)
+
+
 def _batches(model: nn.Module, records: Records, *, size: int = 500) -> Iterator[tuple[Tensor, Tensor]]:
     x, y = to_device(records, next(model.parameters()).device)
     return zip(x.split(size), y.split(size), strict=True)

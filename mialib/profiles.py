@@ -28,6 +28,8 @@ QUICK = {
     "images": _LETTERS,
     "bank": _LETTERS.but(size=2400, data_seed=1, trace=0, **_HALF_IN),  # its 64 models ship as signals
     "baskets": (_SHOPPERS := Configuration(data="shoppers", model="mlp", recipe=Recipe(epochs=40, lr=0.05))),
+    # Relaxing needs epochs; larger batches make them cheap.
+    "images long": Configuration(size=6000, options={"width": 8}, recipe=Recipe(epochs=30, lr=0.05)),
     "images tuned": _LETTERS.then(Past(2e-3, 1.5), Recipe(20, lr=0.1, weight_decay=1e-3)),
     "baskets tuned": _SHOPPERS.then(Past(1e-3, 1.5), Recipe(20, lr=0.01)),
 }

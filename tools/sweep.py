@@ -17,20 +17,27 @@ from joblib import Parallel, delayed
 from record import every_attack
 from tqdm.auto import tqdm
 
-from lessonlib.sweeps import EDGES, Sweep
-from mialib import observe, profiles, runs, sensitivity
+from lessonlib.sweeps import EDGES, FPRS, MARGINS, Sweep
+from mialib import metrics, observe, profiles, runs, sensitivity
 from mialib.configurations import Configuration
 from mialib.defenses import (
+    CRL,
+    DMP,
+    DPSGD,
     L1,
     L2,
+    AdvReg,
     ConfidencePenalty,
+    Distillation,
     Dropout,
     EarlyStopping,
     LabelSmoothing,
     LossGap,
+    MixupMMD,
     Past,
     Plain,
-)  # fmt: skip
+    RelaxLoss,
+)
 from mialib.signals import Signals, collect, loss_gap, predict
 from mialib.training import fit
 from notebooks import ROOT
@@ -95,16 +102,73 @@ def baskets() -> Iterator[Configuration]:
     yield from (tuned(base, Past(*setting)) for setting in ((0.0, 0.0), (1e-3, 0.0), (1e-3, 2.5)))
 
 
+LONG = QUICK.experiments["images long"]
+
+
+def relaxed() -> Iterator[Configuration]:
+    """RelaxLoss and CRL over every setting, trained for longer than the course's models; the main ones by three seeds."""
+    for seed in range(3):
+        for defense in (Plain(), RelaxLoss(0.5), RelaxLoss(1.0), CRL(0.5), CRL(1.0)):
+            yield LONG.but(defense=defense, seed=seed)
+        yield from (LONG.but(defense=CRL(alpha, center_weight=0.0), seed=seed) for alpha in (0.5, 1.0))
+    more = [RelaxLoss(0.25), RelaxLoss(1.5), RelaxLoss(0.5, form="crl"), RelaxLoss(1.0, form="crl")]
+    more += [CRL(alpha, center_weight=weight) for alpha in (0.25, 1.5) for weight in (0.0, 0.1)]
+    for alpha in (0.5, 1.0):
+        more += [CRL(alpha, center_weight=0.3)]
+        more += [CRL(alpha, limit) for limit in (0.75, 1.0)]
+        more += [CRL(alpha, tau_rce=tau) for tau in (0.0, 0.2)]
+        more += [CRL(alpha, 10.0, 0.0, 0.0, weight) for weight in (1e-3, 1e-2)]  # centers without normalisation
+    more += [CRL(tau_rcl=0.3), CRL(tau_rcl=3.0), CRL(center_weight=1.0), CRL(printed_step=True)]
+    yield from (LONG.but(defense=defense) for defense in more)
+
+
+def learned() -> Iterator[Configuration]:
+    """The defenses of lesson 11 at several strengths, with what each is compared with; PAST on top of some."""
+    yield LONG
+    usual, longer = LONG.recipe, replace(LONG.recipe, epochs=60)
+    private = LONG.but(options=LONG.options | {"norm": "group"})
+    yield from (LONG.but(defense=AdvReg(strength)) for strength in (0.3, 1.0, 3.0))
+    yield from (LONG.but(defense=MixupMMD(strength)) for strength in (0.0, 3.0))
+    yield LONG.but(defense=MixupMMD(3.0, mixup=0.0))
+    yield from (LONG.then(defense, longer) for defense in (DMP(), DMP(source="all"), DMP(source="synthetic")))
+    yield from (LONG.then(Distillation(temperature), usual) for temperature in (1.0, 4.0))
+    yield private
+    yield from (private.but(defense=DPSGD(noise), recipe=replace(usual, lr=0.5)) for noise in (0.3, 1.0, 3.0))
+    tuning = replace(usual, epochs=20, lr=0.02)
+    for defense in (Plain(), RelaxLoss(0.5), CRL(0.5), AdvReg(1.0), MixupMMD(3.0)):
+        yield LONG.but(defense=defense).then(Past(1e-3, 1.5), tuning)
+
+
 def by_configuration(configurations: list[Configuration]) -> list[tuple]:
     """What the attacks said of each configuration's target, worked out side by side."""
     runs.get_all([c.but(side=side) for c in configurations for side in ("target", "shadow")])
-    work = Parallel(n_jobs=-1, return_as="generator")(delayed(of_configuration)(c) for c in configurations)
+    of = of_longer_run if configurations[0] == LONG else of_configuration
+    work = Parallel(n_jobs=-1, return_as="generator")(delayed(of)(c) for c in configurations)
     return list(tqdm(work, "attacks", total=len(configurations)))
 
 
 def of_configuration(configuration: Configuration) -> tuple:
-    pair = (runs.get(configuration.but(side=side)) for side in ("target", "shadow"))
+    pair = [runs.get(configuration.but(side=side)) for side in ("target", "shadow")]
     return attacked(*(seen(run.load_model(), run.side, run.configuration, run.history[-1]["epoch"]) for run in pair))
+
+
+def of_longer_run(configuration: Configuration) -> tuple:
+    """What lessons 10 and 11 draw: the history, the distances to the boundary and the ROC of the loss."""
+    pair = [runs.get(configuration.but(side=side)) for side in ("target", "shadow")]
+    found = []
+    for run in pair:
+        model, truth = run.load_model(), run.signals.is_member
+        margin = observe.margins(model, observe.everyone(run.side)).clip(MARGINS[0], MARGINS[-1])
+        fpr, tpr, _ = metrics.roc(-run.signals.loss(), truth)
+        facts = {
+            "loss_gap": loss_gap(run.signals),
+            "train_accuracy": float(run.signals.members().correct().mean()),
+            "history": [{name: round(value, 4) for name, value in epoch.items()} for epoch in run.history],
+            "margins": [np.histogram(margin[rows], MARGINS)[0].tolist() for rows in (truth, ~truth)],
+            "roc": [round(float(tpr[fpr <= limit].max()), 4) for limit in FPRS],
+        }
+        found.append(Seen(described(configuration, run.history[-1]["epoch"]), asked(model, run.side), facts))
+    return attacked(*found)
 
 
 def epochs() -> Iterator[tuple]:
@@ -130,10 +194,7 @@ def watched_fit(configuration: Configuration) -> list[Seen]:
 
 def seen(model, side, configuration: Configuration, epoch: int, before: dict | None = None) -> Seen:
     """Ask the model everything, and measure its weights and their sensitivity."""
-    images = side.train.x.ndim == 4
-    views = {"rotations": (-4, 0, 4), "shifts": observe.shell(1)} if images else {}
-    run = SimpleNamespace(load_model=lambda: model, side=side, signals=collect(model, side))
-    signals = observe.watch(run, gradient=True, **views)
+    signals = asked(model, side)
     gradients = {name: g.abs() for name, g in sensitivity.gap_gradient(model, side.train, side.test).items()}
     tuned_weights = sensitivity.weights(model)
     facts = {
@@ -146,9 +207,22 @@ def seen(model, side, configuration: Configuration, epoch: int, before: dict | N
     }
     if before is not None:
         facts["migration"] = sensitivity.migration(before, gradients)
+    return Seen(described(configuration, epoch), signals, facts)
+
+
+def asked(model, side) -> Signals:
+    """All that the attacks ask of a model."""
+    views = {"rotations": (-4, 0, 4), "shifts": observe.shell(1)} if side.train.x.ndim == 4 else {}
+    run = SimpleNamespace(load_model=lambda: model, side=side, signals=collect(model, side))
+    return observe.watch(run, gradient=True, **views)
+
+
+def described(configuration: Configuration, epoch: int) -> dict:
     settings = {"defense": type(configuration.defense).__name__, **asdict(configuration.defense)}
     settings |= {"epochs": configuration.recipe.epochs, "epoch": epoch, "seed": configuration.seed}
-    return Seen(settings | {"tuning": bool(configuration.before)}, signals, facts)
+    if configuration.before:
+        settings["after"] = type(configuration.before[-1].defense).__name__
+    return settings | {"tuning": bool(configuration.before), "norm": configuration.options.get("norm", "batch")}
 
 
 def measured(weights: dict) -> dict:
@@ -187,7 +261,7 @@ def table(found: Iterable[tuple]) -> Sweep:
     return Sweep(list(rows), list(votes[0]), said, right, signals[0].is_member)
 
 
-SWEEPS = {"simple": simple, "past": past, "baskets": baskets}
+SWEEPS = {"simple": simple, "past": past, "baskets": baskets, "relaxed": relaxed, "learned": learned}
 
 
 def main() -> None:

@@ -24,6 +24,8 @@ from mialib.estimates import Estimate
 
 DRAWS = 1000
 EDGES = np.linspace(-0.3, 0.3, 61)  # of the weights' histogram in a row; what lies outside counts in the last bin
+MARGINS = np.linspace(-8, 8, 65)  # of the histograms of the distance to the decision boundary, in the same way
+FPRS = np.logspace(-3, 0, 31)  # where a row has the TPR of the loss
 
 
 @dataclass(frozen=True)
