@@ -106,7 +106,7 @@ LONG = QUICK.experiments["images long"]
 
 
 def relaxed() -> Iterator[Configuration]:
-    """RelaxLoss and CRL over every setting, trained for longer than the course's models; the main ones by three seeds."""
+    """RelaxLoss and CRL over their settings, trained for longer than the course's models; some by three seeds."""
     for seed in range(3):
         for defense in (Plain(), RelaxLoss(0.5), RelaxLoss(1.0), CRL(0.5), CRL(1.0)):
             yield LONG.but(defense=defense, seed=seed)

@@ -6,6 +6,7 @@ Each step takes every record with the same probability (Poisson sampling), which
 stand in the history. Introduced in notebook 11.
 """
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
@@ -44,6 +45,7 @@ class DPSGD(Strength):
         if faults := ModuleValidator.validate(training.model):
             advice = "Take Configuration(options={'norm': 'group'}), or opacus.validators.ModuleValidator.fix(model)"
             raise ValueError(f"DP-SGD needs every record's own gradient. {advice}. Opacus says: {faults[0]}")
+        warnings.filterwarnings("ignore", "Full backward hook is firing")  # Opacus needs none of the inputs'.
         x, y = training.members
         rate = min(training.recipe.batch_size / len(y), 1)
         # Opacus 1.6 gets the gradients of convolutions wrong, and corrupts memory, where channels come last.
@@ -60,7 +62,8 @@ class DPSGD(Strength):
         training.batches = lambda records, *, generator=None: poisson(records, rate, generator or training.generator)
 
     def end_epoch(self, training: Training) -> bool:
-        epsilon = training.accountant.get_epsilon(self.delta) if self.strength else inf
+        with warnings.catch_warnings(action="ignore"):  # A bound that could be tighter still holds.
+            epsilon = training.accountant.get_epsilon(self.delta) if self.strength else inf
         training.say(epsilon=float(epsilon), delta=self.delta)
         if training.epoch == training.recipe.epochs:
             training.model = training.model.to_standard_module()
