@@ -130,7 +130,7 @@ def learned() -> Iterator[Configuration]:
     yield from (LONG.but(defense=AdvReg(strength)) for strength in (0.3, 1.0, 3.0))
     yield from (LONG.but(defense=MixupMMD(strength)) for strength in (0.0, 3.0))
     yield LONG.but(defense=MixupMMD(3.0, mixup=0.0))
-    yield from (LONG.then(defense, longer) for defense in (DMP(), DMP(source="all"), DMP(source="synthetic")))
+    yield from (LONG.then(defense, longer) for defense in (DMP(source="selected"), DMP(), DMP(source="synthetic")))
     yield from (LONG.then(Distillation(temperature), usual) for temperature in (1.0, 4.0))
     yield private
     yield from (private.but(defense=DPSGD(noise), recipe=replace(usual, lr=0.5)) for noise in (0.3, 1.0, 3.0))

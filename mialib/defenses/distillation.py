@@ -1,6 +1,6 @@
 """Distillation: a student learns from a trained model's answers, on the members or on records that are none (DMP).
 
-    distilled = configuration.then(DMP(share=0.5), configuration.recipe)
+    distilled = configuration.then(DMP(), configuration.recipe)
 
 The teacher is the model that the training starts from; the student is the same network with fresh weights. DMP, the
 distillation of Shejwalkar and Houmansadr (2021), never shows the student a member. Introduced in notebook 11.
@@ -51,17 +51,17 @@ class Distillation(Plain):
 
 @dataclass(frozen=True)
 class DMP(Distillation):
-    """`source` is what the teacher is asked about: the `share` of the inference set where its answers have the lowest
-    entropy ("selected"), "all" of it, or as many "synthetic" records as there are members, from a small generator.
+    """`source` is what the teacher is asked about: "all" of the inference set; "selected", the `share` of it where the
+    answers have the lowest entropy; or as many "synthetic" records as there are members, from a small generator.
     """
 
     share: float = 0.5
-    source: str = "selected"
+    source: str = "all"
 
     def __post_init__(self):
         super().__post_init__()
         between(0, 1, share=self.share)
-        known("source", self.source, ("selected", "all", "synthetic"))
+        known("source", self.source, ("all", "selected", "synthetic"))
 
     def records(self, training: Training) -> Tensor:
         if self.source == "synthetic":

@@ -22,7 +22,7 @@ from mialib.training import Pair, Training
 class DPSGD(Strength):
     """`strength` is the noise multiplier: noise of σ·`clip` on the sum of gradients no longer than `clip`.
 
-    With no noise it still clips, and promises nothing: ε is infinite.
+    With no noise it still clips, and promises nothing.
     """
 
     strength: float = 1.0
@@ -62,9 +62,9 @@ class DPSGD(Strength):
         training.batches = lambda records, *, generator=None: poisson(records, rate, generator or training.generator)
 
     def end_epoch(self, training: Training) -> bool:
-        with warnings.catch_warnings(action="ignore"):  # A bound that could be tighter still holds.
-            epsilon = training.accountant.get_epsilon(self.delta) if self.strength else inf
-        training.say(epsilon=float(epsilon), delta=self.delta)
+        if self.strength:
+            with warnings.catch_warnings(action="ignore"):  # A bound that could be tighter still holds.
+                training.say(epsilon=float(training.accountant.get_epsilon(self.delta)), delta=self.delta)
         if training.epoch == training.recipe.epochs:
             training.model = training.model.to_standard_module()
         return False
