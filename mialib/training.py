@@ -238,7 +238,8 @@ def _collapse(training: Training) -> dict:
         if training.look(x[some]).argmax(dim=1).unique().numel() > 1:
             training.good_epoch = training.epoch
             return {}
-    if training.epoch < training.recipe.epochs or not training.good:
-        return {"collapsed": True}
-    training.model.load_state_dict(training.good)
-    return {"collapsed": True, "weights_of_epoch": training.good_epoch}
+    ends = training.epoch == training.recipe.epochs
+    if ends and training.good:
+        training.model.load_state_dict(training.good)
+        return {"collapsed": True, "weights_of_epoch": training.good_epoch}
+    return {"collapsed": True} if ends or training.good_epoch else {}  # In the beginning all look alike.
