@@ -1,0 +1,116 @@
+"""Figures of lesson 11: what differential privacy promises, and models before and after one more step.
+
+>>> round(float(limit(0.01, epsilon=1.0, delta=1e-5)), 4)
+0.0272
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from matplotlib.figure import FigureBase
+from numpy.typing import ArrayLike
+
+from lessonlib.plots import COLOR, Picture
+from lessonlib.plots.game import roc_axes
+from lessonlib.plots.picture import ATTACKS
+from lessonlib.sweeps import FPRS
+from mialib import metrics
+from mialib.errors import between
+from mialib.estimates import Estimate
+
+MEMBERS = 1000  # behind every TPR of the tables
+
+
+def limit(fpr: ArrayLike, *, epsilon: float, delta: float) -> np.ndarray:
+    """The highest TPR that (ε, δ)-differential privacy allows: min(e^ε·FPR + δ, 1 − e^−ε·(1 − δ − FPR)), at most 1."""
+    between(0, np.inf, epsilon=epsilon)
+    between(0, 1, delta=delta)
+    fpr = np.asarray(fpr, float)
+    with np.errstate(over="ignore", invalid="ignore"):
+        steep = np.where(fpr > 0, np.exp(np.minimum(epsilon, 700.0)) * fpr, 0.0) + delta
+    return np.clip(np.minimum(steep, 1 - np.exp(-epsilon) * (1 - delta - fpr)), 0, 1)
+
+
+def largest_advantage(epsilon: float, delta: float) -> float:
+    """max TPR − FPR under the promise, where its two lines meet: (e^ε − 1 + 2δ) / (e^ε + 1)."""
+    return float(np.tanh(epsilon / 2) + delta * (1 - np.tanh(epsilon / 2)))
+
+
+def promise(curves: dict[str, Sequence[float]], *, epsilon: float, delta: float) -> Picture:
+    """ROC curves (TPR at `sweeps.FPRS`) beside what ε allows: grey is forbidden, on log and on linear axes."""
+    fine = np.geomspace(FPRS[0], 1, 400)
+    bound = limit(fine, epsilon=epsilon, delta=delta)
+
+    def draw(figure: FigureBase) -> None:
+        for axes, log in zip(figure.subplots(1, 2), (True, False), strict=True):
+            axes.fill_between(fine, bound, 1, color="#dddddd", linewidth=0, label="ruled out")
+            axes.plot(fine, bound, color=COLOR["mark"], linewidth=1.2)
+            for (name, tpr), (color, line) in zip(curves.items(), ATTACKS, strict=False):
+                axes.fill_between(FPRS, *_band(tuple(tpr)), color=color, alpha=0.15, linewidth=0)
+                axes.plot(FPRS, tpr, color=color, linestyle=line, label=name)
+            roc_axes(axes, log)
+            axes.set_title(f"grey: ruled out by ε = {epsilon:.3g}" if log else "the same on linear axes")
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+
+    at = {f"{fpr:g}": float(limit(fpr, epsilon=epsilon, delta=delta)) for fpr in (0.001, 0.01, 0.1)}
+    over = {name: float(np.max(np.asarray(tpr) - limit(FPRS, epsilon=epsilon, delta=delta)))
+            for name, tpr in curves.items()}  # fmt: skip
+    told = "; ".join(f"{name} {'enters' if above > 0 else 'stays below'} the grey" for name, above in over.items())
+    return Picture(
+        draw,
+        alt=f"ROC curves on logarithmic and linear axes; grey is what ε = {epsilon:.3g} rules out, above a TPR of "
+        + ", ".join(f"{tpr:.3g} at FPR {fpr}" for fpr, tpr in at.items())
+        + f". {told}.",
+        caption=f"The loss attack's ROC, and in grey what ε = {epsilon:.3g}, δ = {delta:g} rules out; "
+        "bands: 95 % intervals.",
+        size=(7.8, 4.2),
+        numbers={f"limit at {fpr}": tpr for fpr, tpr in at.items()}
+        | {"largest advantage": largest_advantage(epsilon, delta)}
+        | {f"{name} above": above for name, above in over.items()},
+    )
+
+
+@cache
+def _band(tpr: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The exact 95 % interval of every TPR."""
+    low, high = np.array([metrics.clopper_pearson(round(share * MEMBERS), MEMBERS) for share in tpr]).T
+    return low, high
+
+
+def moves(pairs: dict[str, tuple[tuple[Estimate, Estimate], tuple[Estimate, Estimate]]]) -> Picture:
+    """Arrows from (accuracy, highest advantage) before a further training to after it, one for each start."""
+
+    def draw(figure: FigureBase) -> None:
+        axes = figure.subplots()
+        for (name, ends), (color, _) in zip(pairs.items(), ATTACKS, strict=False):
+            for k, (accuracy, advantage) in enumerate(ends):
+                style = {"color": color, "linewidth": 0.6}
+                axes.hlines(advantage.value, accuracy.low, accuracy.high, **style)
+                axes.vlines(accuracy.value, advantage.low, advantage.high, **style)
+                face = color if k else "white"
+                axes.plot(accuracy.value, advantage.value, "o", color=color, markerfacecolor=face, markersize=6,
+                          label=name if k else None)  # fmt: skip
+            before, after = ((one.value, other.value) for one, other in ends)
+            axes.annotate("", after, before, arrowprops={"arrowstyle": "->", "color": color, "lw": 1.6, "shrinkB": 5})
+        axes.set(xlabel="test accuracy", ylabel="highest advantage")
+        figure.legend(loc="outside upper center", ncols=5)
+
+    told = "; ".join(
+        f"{name} from ({a.value:.2f}, {h.value:.2f}) to ({b.value:.2f}, {g.value:.2f})"
+        for name, ((a, h), (b, g)) in pairs.items()
+    )
+    return Picture(
+        draw,
+        alt=f"Arrows over test accuracy (right) and highest advantage (up), before and after tuning: {told}.",
+        caption="Before (open) and after tuning by PAST (filled), with 95 % intervals; the lower right is best.",
+        size=(6.8, 3.8),
+        numbers={
+            f"{name} {when} {what}": estimate.value
+            for name, ends in pairs.items()
+            for when, end in zip(("before", "after"), ends, strict=True)
+            for what, estimate in zip(("accuracy", "advantage"), end, strict=True)
+        },
+    )
