@@ -204,11 +204,11 @@ def _check(members: Records, reference: Records | None) -> None:
 
 def _epoch(training: Training, defense: Plain, order: torch.Generator) -> dict:
     """One pass over the members. Nothing waits for the device before the end of the epoch."""
-    defense.start_epoch(training)
-    training.model.train()  # A defense may have looked at the model in eval mode.
     before = {name: value.clone() for name, value in training.model.state_dict().items()}
     if training.good_epoch and training.good_epoch == training.epoch - 1:
         training.good = before
+    defense.start_epoch(training)
+    training.model.train()  # A defense may have looked at the model in eval mode.
     optimizer, total = training.optimizer, torch.zeros((), device=training.members[1].device)
     for x, y in training.batches(training.members, generator=order):
         if training.recipe.augment:
