@@ -46,11 +46,11 @@ class DPSGD(Strength):
             advice = "Take Configuration(options={'norm': 'group'}), or opacus.validators.ModuleValidator.fix(model)"
             raise ValueError(f"DP-SGD needs every record's own gradient. {advice}. Opacus says: {faults[0]}")
         warnings.filterwarnings("ignore", "Full backward hook is firing")  # Opacus needs none of the inputs'.
-        x, y = training.members
+        _, y = training.members
         rate = min(training.recipe.batch_size / len(y), 1)
         # Opacus 1.6 gets the gradients of convolutions wrong, and corrupts memory, where channels come last.
-        training.members = x.contiguous(), y
         training.model = GradSampleModule(training.model.to(memory_format=torch.contiguous_format))
+        training.model.register_forward_pre_hook(lambda _, x: x[0].clone(memory_format=torch.contiguous_format))
         training.accountant = RDPAccountant()
         training.optimizer = DPOptimizer(
             training.optimizer,
