@@ -29,9 +29,9 @@ class Distillation(Plain):
 
     def prepare(self, training: Training) -> None:
         x, y = training.members
-        right, common = float((training.look(x).argmax(dim=1) == y).float().mean()), int(y.bincount().max()) / len(y)
-        if right <= common:
-            found = f"the teacher gets {right:.2f} of its members right, and naming one class {common:.2f}"
+        loss, shares = float(F.cross_entropy(training.look(x), y)), y.bincount() / len(y)
+        if loss > 0.95 * (chance := float(torch.special.entr(shares).sum())):  # By luck a fresh model names some right.
+            found = f"the teacher's mean loss on its members is {loss:.2f}, and knowing nothing {chance:.2f}"
             raise ValueError(f"Distil a trained model, by configuration.then({self}, recipe); {found}.")
         x = self.records(training)
         training.members = x, (training.look(x) / self.temperature).softmax(dim=1)  # What the loop will go over.
