@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from mialib import models, observe, runs
 from mialib.data import Records
-from mialib.observe import angles, gradient_norms, noise_response, rotated, shell, shifted, watch
+from mialib.observe import angles, gradient_norms, margins, noise_response, rotated, shell, shifted, watch
 from mialib.signals import predict
 
 
@@ -167,6 +167,70 @@ def test_the_seed_decides_the_noise(network, images):
 def test_noise_without_size_or_draws_is_refused(network, images, wrong):
     with pytest.raises(ValueError, match="must be"):
         noise_response(network, images, **wrong)
+
+
+# ---------------------------------------------------------------- distances to the boundary
+
+
+def last_linear(model):
+    return [part for part in model.modules() if isinstance(part, torch.nn.Linear)][-1]
+
+
+def test_margins_equal_a_loop_over_records_and_classes(network, images):
+    found = margins(network, images)
+    weight = last_linear(network).weight.detach().double().numpy()
+    logits = predict(network, images).astype(np.float64)
+    for k, label in enumerate(images.y):
+        far = [
+            (logits[k, label] - logits[k, j]) / np.linalg.norm(weight[label] - weight[j])
+            for j in range(10)
+            if j != label
+        ]
+        assert found[k] == pytest.approx(min(far), rel=1e-4, abs=1e-6)
+    assert found.shape == (12,)
+
+
+def test_margins_are_below_zero_exactly_where_the_model_is_wrong(run):
+    everyone = observe.everyone(run.side)
+    found = margins(run.load_model(), everyone)
+    assert_array_equal(found > 0, run.signals.correct())
+    assert 0 < (found > 0).mean() < 1
+
+
+def test_a_step_along_the_margin_reaches_the_boundary():
+    """Three classes in a plane: the point moved by its margin, towards the nearest class, has two equal logits."""
+    model = models.Network(torch.nn.Identity(), torch.nn.Linear(2, 3))
+    weight, bias = np.array([[2.0, 0.0], [-1.0, 1.0], [0.0, -3.0]]), np.array([0.3, -0.2, 0.1])
+    model.classify.weight.data, model.classify.bias.data = (torch.tensor(part).float() for part in (weight, bias))
+    points = np.array([[1.0, 0.4], [0.2, 2.0], [0.1, 0.0], [-2.0, 0.5]])
+    labels = np.array([0, 0, 2, 1])
+    found = margins(model, Records("plane", points, labels, 3))
+    for point, label, margin in zip(points, labels, found, strict=True):
+        ends = []
+        for j in {0, 1, 2} - {label}:
+            way = weight[label] - weight[j]
+            logits = weight @ (point - margin * way / np.linalg.norm(way)) + bias
+            ends.append(logits[label] - logits[j])
+        assert np.abs(ends).min() < 1e-5
+        assert min(ends) > -1e-5
+
+
+def test_margins_of_a_hundred_classes_are_exact(rng):
+    model = models.build("mlp", shape=(20,), classes=100, seed=1, widths=(64,))
+    records = Records("table", rng.normal(size=(600, 20)), rng.integers(100, size=600), 100)
+    weight, logits = last_linear(model).weight.detach().double().numpy(), predict(model, records).astype(np.float64)
+    apart = np.linalg.norm(weight[records.y][:, None] - weight[None], axis=2)
+    apart[np.arange(600), records.y] = np.nan
+    expected = np.nanmin((logits[np.arange(600), records.y][:, None] - logits) / apart, axis=1)
+    assert_allclose(margins(model, records), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_margins_leave_modes_and_weights_alone(network, images):
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    margins(network, images)
+    assert network.training
+    assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+    assert all(parameter.grad is None for parameter in network.parameters())
 
 
 # ---------------------------------------------------------------- watching a run

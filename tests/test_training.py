@@ -320,6 +320,140 @@ def test_augmentation_changes_what_is_learned(members):
     assert not torch.equal(trained(members, replace(TINY, augment=True)), trained(members))
 
 
+# ---------------------------------------------------------------- what a defense says and sees
+
+
+def test_what_is_said_stands_in_the_history_as_the_mean_over_the_epoch(members):
+    class Says(Plain):
+        def start_epoch(self, training):
+            if training.epoch == 2:
+                training.say(rare=7)
+
+        def loss(self, training, x, y):
+            training.say(size=float(len(y)), epoch_squared=torch.tensor(training.epoch**2))
+            return super().loss(training, x, y)
+
+        def end_epoch(self, training):
+            training.say(last=training.epoch)
+
+    history = fit(network(), members, TINY, defense=Says(), device="cpu")
+    assert [epoch["size"] for epoch in history] == [15, 15]  # 16, 16, 16 and 12
+    assert [epoch["epoch_squared"] for epoch in history] == [1, 4]
+    assert [epoch["last"] for epoch in history] == [1, 2]
+    assert [epoch.get("rare") for epoch in history] == [None, 7]
+    assert all(isinstance(epoch["epoch_squared"], float) for epoch in history)
+
+
+def test_a_look_is_at_eval_mode_and_leaves_nothing_behind(members):
+    """Dropout is off, statistics stay, no graph is kept, and more records than fit into one batch are seen."""
+    model, found = network(dropout=0.5), []
+    model.features.append(nn.BatchNorm1d(16))
+
+    class Looks(Plain):
+        def loss(self, training, x, y):
+            many = training.members[0].repeat(10, 1, 1, 1)  # 600
+            before = {name: value.clone() for name, value in training.model.state_dict().items()}
+            found.append(training.look(many))
+            assert training.model.training
+            assert all(torch.equal(value, before[name]) for name, value in training.model.state_dict().items())
+            assert_allclose(found[-1], np.tile(predict(training.model, members), (10, 1)), atol=1e-5)
+            return super().loss(training, x, y)
+
+    assert torch.equal(trained(members, model=model, defense=Looks()), trained(members, model=same_network()))
+    assert found[0].shape == (600, 10)
+    assert not found[0].requires_grad
+
+
+def same_network():
+    model = network(dropout=0.5)
+    model.features.append(nn.BatchNorm1d(16))
+    return model
+
+
+# ---------------------------------------------------------------- a classifier that collapses
+
+
+@dataclass(frozen=True)
+class Collapses(Plain):
+    """After the last step of some epochs, class 3 wins whatever the record; after the others it does not."""
+
+    epochs: tuple[int, ...]
+
+    def start_epoch(self, training):
+        training.model.classify.bias.data[3] -= 1e6 if training.epoch - 1 in self.epochs else 0
+
+    def after_step(self, training):
+        training.steps = getattr(training, "steps", 0) + 1
+        if training.steps == 4 * training.epoch and training.epoch in self.epochs:
+            training.model.classify.bias.data[3] += 1e6
+
+
+def collapsing(members, epochs, *, of=4, **options):
+    """The history, the model, and its state after each epoch."""
+    model, states = network(dropout=0.2), []
+    model.features.append(nn.BatchNorm1d(16))
+
+    def look(model, epoch):
+        states.append({name: value.clone() for name, value in model.state_dict().items()})
+
+    recipe = replace(TINY, epochs=of, schedule="constant")
+    history = fit(model, members, recipe, defense=Collapses(epochs), device="cpu", on_epoch=look, **options)
+    return history, model, states
+
+
+@pytest.mark.parametrize(("epochs", "kept"), [((4,), 3), ((3, 4), 2), ((2, 3, 4), 1), ((1, 3, 4), 2)])
+def test_a_classifier_that_ends_collapsed_is_said_and_gets_the_last_good_weights(members, epochs, kept):
+    history, model, states = collapsing(members, epochs)
+    assert [epoch["epoch"] for epoch in history if epoch.get("collapsed") and epoch["epoch"] > 1] == [
+        number for number in epochs if number > 1
+    ]
+    assert history[-1]["weights_of_epoch"] == kept
+    for name, value in states[kept - 1].items():
+        assert torch.equal(model.state_dict()[name], value), name
+        assert torch.equal(states[-1][name], value)  # The last look is at the weights that are kept.
+    assert len(np.unique(predict(model, members).argmax(axis=1))) > 1
+
+
+def test_a_classifier_that_recovers_is_said_but_keeps_its_own_weights(members):
+    history, model, states = collapsing(members, (2, 3))
+    assert [epoch["epoch"] for epoch in history if epoch.get("collapsed")] == [2, 3]
+    assert not any("weights_of_epoch" in epoch for epoch in history)
+    assert all(torch.equal(model.state_dict()[name], value) for name, value in states[-1].items())
+
+
+def test_a_classifier_that_never_was_good_is_said_and_left(members):
+    history, model, _ = collapsing(members, (1, 2, 3, 4))
+    assert history[-1]["collapsed"]
+    assert "weights_of_epoch" not in history[-1]
+    assert set(predict(model, members).argmax(axis=1)) == {3}
+
+
+def test_one_member_that_is_told_apart_is_no_collapse(members):
+    """The look at a few of them does not decide alone: the one stands between those."""
+    many = members.take(np.arange(1920) % 59)
+    x = many.x.astype(np.float32)
+    x[:], x[1] = 0.0, 255.0
+    odd = replace(many, x=x, index=np.arange(1920))
+
+    class Told(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.classify = nn.Linear(10, 10)
+
+        def forward(self, x):
+            bright = (x.flatten(1).mean(dim=1) > 1).float()
+            return (
+                torch.eye(10)[0] * (1 - bright)[:, None] + torch.eye(10)[1] * bright[:, None] + 0 * self.classify.bias
+            )
+
+    history = fit(Told(), odd, Recipe(2, 960, 0.01, weight_decay=0.0), device="cpu")
+    assert not any("collapsed" in epoch for epoch in history)
+
+
+def test_good_training_says_nothing_of_a_collapse(members):
+    assert all(set(epoch) == {"epoch", "loss"} for epoch in fit(network(), members, TINY, device="cpu"))
+
+
 # ---------------------------------------------------------------- learning rates
 
 
@@ -360,9 +494,13 @@ def test_a_loss_that_is_no_number_stops_training(members, bad):
 
 @dataclass(frozen=True)
 class Spoils(Plain):
-    """Makes the loss NaN, or a weight after the last step, in the second epoch."""
+    """Makes the loss NaN, or a weight after the last step, or one before the first, in the second epoch."""
 
     what: str
+
+    def start_epoch(self, training):
+        if training.epoch == 2 and self.what == "start":
+            training.model.classify.bias.data[3] = math.nan
 
     def loss(self, training, x, y):
         return super().loss(training, x, y) * (math.nan if training.epoch == 2 and self.what == "loss" else 1)
@@ -373,7 +511,7 @@ class Spoils(Plain):
             training.model.classify.bias.data[3] = math.inf
 
 
-@pytest.mark.parametrize("what", ["loss", "weight"])
+@pytest.mark.parametrize("what", ["loss", "weight", "start"])
 def test_the_model_keeps_the_weights_from_before_the_epoch_that_spoils_them(members, what):
     recipe = replace(TINY, epochs=4, schedule="constant")  # four steps an epoch
     model, expected = (network() for _ in range(2))
@@ -391,6 +529,22 @@ def test_non_members_that_are_members_are_refused(members, digits, shared):
     overlapping = digits.take(np.arange(60 - shared, 120 - shared))
     with pytest.raises(ValueError, match=f"The inference set holds {shared} members"):
         trained(members, reference=overlapping)
+
+
+def test_non_members_of_other_classes_are_refused(members, others):
+    for classes in (11, 100):
+        with pytest.raises(ValueError, match=f"same classes, found 10 and {classes} classes"):
+            trained(members, reference=replace(others, classes=classes))
+
+
+@pytest.mark.parametrize("outputs", [1, 9, 11])
+def test_a_model_with_another_number_of_outputs_is_refused(members, outputs):
+    model = models.build("mlp", shape=(1, 8, 8), classes=outputs, widths=(16,))
+    start = model.classify.weight.detach().clone()
+    with pytest.raises(ValueError, match=f"The records have 10 classes, but the model {outputs} outputs"):
+        fit(model, members, TINY, device="cpu")
+    assert torch.equal(model.classify.weight, start)
+    assert model.training
 
 
 def test_other_records_at_the_same_places_are_no_members(members, others):
