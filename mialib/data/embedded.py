@@ -10,24 +10,20 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+from PIL import Image, ImageDraw, ImageFont
 
 from mialib.data.records import Records, drawn
 
-LETTERS, SIDE = "ABCDEFGHIJ", 16
-FACES = (
-    "DejaVuSans DejaVuSans-Bold DejaVuSans-Oblique DejaVuSans-BoldOblique DejaVuSansMono DejaVuSansMono-Bold "
-    "DejaVuSansMono-Oblique DejaVuSansMono-BoldOblique DejaVuSerif DejaVuSerif-Bold DejaVuSerif-Italic "
-    "DejaVuSerif-BoldItalic STIXGeneral STIXGeneralBol STIXGeneralItalic STIXGeneralBolIta "
-    "cmr10 cmb10 cmss10 cmti10 cmtt10 cmmi10"
-).split()
-GLYPH = 64  # A glyph is drawn once at this size; records sample it.
+LETTERS, SIDE, GLYPH = "ABCDEFGHIJ", 16, 64  # A glyph is drawn once, 64 pixels wide; records of 16 sample it.
+FACES = [f"DejaVuSans{mono}{style}" for mono in ("", "Mono") for style in ("", "-Bold", "-Oblique", "-BoldOblique")]
+FACES += "DejaVuSerif DejaVuSerif-Bold DejaVuSerif-Italic DejaVuSerif-BoldItalic STIXGeneral STIXGeneralBol".split()
+FACES += "STIXGeneralItalic STIXGeneralBolIta cmr10 cmb10 cmss10 cmti10 cmtt10 cmmi10".split()
 
 
 @lru_cache(maxsize=4)
 def letters(*, size: int | None = None, seed: int = 0) -> Records:
     """Draw `size` letter images (4,200 unless told)."""
-    n = size or 4200
-    rng = np.random.default_rng(seed)
+    n, rng = size or 4200, np.random.default_rng(seed)
     y = rng.integers(len(LETTERS), size=n)
     glyph = _glyphs()[rng.integers(len(FACES), size=n), y]  # (n, GLYPH, GLYPH)
     angle, shear, scale = rng.normal(0, 0.5, n), rng.normal(0, 0.3, n), rng.uniform(0.75, 1.2, n)
@@ -61,15 +57,12 @@ def digits(*, size: int | None = None, seed: int = 0) -> Records:
 @cache
 def _glyphs() -> np.ndarray:
     """Every letter in every face, centred: (faces, letters, GLYPH, GLYPH), ink = 1."""
-    from PIL import Image, ImageDraw, ImageFont
-
     folder = Path(find_spec("matplotlib").origin).with_name("mpl-data") / "fonts" / "ttf"
     glyphs = np.zeros((len(FACES), len(LETTERS), GLYPH, GLYPH), np.float32)
     for i, face in enumerate(FACES):
         font = ImageFont.truetype(str(folder / f"{face}.ttf"), 46)
         for j, letter in enumerate(LETTERS):
-            canvas = Image.new("L", (GLYPH, GLYPH))
-            left, top, right, bottom = font.getbbox(letter)
+            canvas, (left, top, right, bottom) = Image.new("L", (GLYPH, GLYPH)), font.getbbox(letter)
             corner = ((GLYPH - left - right) / 2, (GLYPH - top - bottom) / 2)
             ImageDraw.Draw(canvas).text(corner, letter, fill=255, font=font)
             glyphs[i, j] = np.asarray(canvas, np.float32) / 255

@@ -17,60 +17,41 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import make_dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path, PureWindowsPath
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from mialib import store
 from mialib.data.records import Records, drawn, read_images
+from mialib.errors import refuse
 
 CLASSES = {"cifar10": 10, "cifar100": 100, "svhn": 10, "purchase100": 100, "texas100": 100, "location30": 30}
-_UNIT = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
-SCALES = {  # The mean and deviation of each channel, in units of 0 … 1.
+SCALES = dict.fromkeys(("cifar10_past", "cifar100_past", "svhn"), ((0.0,) * 3, (1.0,) * 3)) | {
     "cifar10": ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)),
-    "cifar10_past": _UNIT,
     "cifar100": ((0.5070, 0.4865, 0.4409), (0.2673, 0.2564, 0.2761)),
-    "cifar100_past": _UNIT,
-    "svhn": _UNIT,
     "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+}  # the mean and deviation of each channel, in units of 0 … 1
+TABLES = {  # The features, the archive's checksum, and the file with the features, and the labels unless one follows.
+    "purchase100": (600, "git-blob:3efa7476ad5ed7ac3e558d28585a186b38fc5f19", "dataset_purchase"),
+    "location30": (446, "sha256:927203f85a868f8ee17a0ded1dc61699efe602167beabe34fbf45b4b1de94b33", "bangkok"),
+    "texas100": (6169, "git-blob:966f7ff40b24cf5912ff84759aab9adb8c25f30e", "texas/100/feats", "texas/100/labels"),
 }
-TABLES = {  # The features of each, and the file with them, which has the labels too unless one follows.
-    "purchase100": (600, "dataset_purchase"),
-    "location30": (446, "bangkok"),
-    "texas100": (6169, "texas/100/feats", "texas/100/labels"),
-}
-
-
-@dataclass(frozen=True)
-class Remote:
-    """A file elsewhere: its name, its checksum (`sha256:…` or `git-blob:…`) and where it may be had, best first."""
-
-    file: str
-    checksum: str
-    addresses: tuple[str, ...]
-
-
-_COMMIT = "169de9de00de049dd2e571cf7279e64698ac046a"
-_PLACES = (f"https://github.com/privacytrustlab/datasets/raw/{_COMMIT}", "https://www.comp.nus.edu.sg/~reza/files")
-REMOTES = {
-    name: Remote(f"dataset_{what}.tgz", checksum, tuple(f"{place}/dataset_{what}.tgz" for place in _PLACES))
-    for name, what, checksum in (
-        ("purchase100", "purchase", "git-blob:3efa7476ad5ed7ac3e558d28585a186b38fc5f19"),
-        ("texas100", "texas", "git-blob:966f7ff40b24cf5912ff84759aab9adb8c25f30e"),
-        ("location30", "location", "sha256:927203f85a868f8ee17a0ded1dc61699efe602167beabe34fbf45b4b1de94b33"),
-    )
-}
+# A file elsewhere: its name, its checksum (`sha256:…` or `git-blob:…`) and where it may be had, best first.
+Remote = make_dataclass("Remote", ["file", "checksum", "addresses"], frozen=True)
+_GITHUB = "https://github.com/privacytrustlab/datasets/raw/169de9de00de049dd2e571cf7279e64698ac046a"
+_PLACES = (_GITHUB, "https://www.comp.nus.edu.sg/~reza/files")
+REMOTES = {}
+for _name, (_, _checksum, *_) in TABLES.items():
+    _file = f"dataset_{_name.rstrip('0123456789')}.tgz"
+    REMOTES[_name] = Remote(_file, _checksum, tuple(f"{place}/{_file}" for place in _PLACES))
 
 
 def load(name: str, *, size: int | None = None, seed: int = 0) -> Records:
     """A published dataset, or a random share of it."""
     return _share(name, store.home() / "downloads", size, seed if size else 0)
-
-
-PUBLISHED = {name: partial(load, name) for name in (*SCALES, *TABLES)}
 
 
 @lru_cache(maxsize=2)
@@ -81,8 +62,7 @@ def _share(name: str, folder: Path, size: int | None, seed: int) -> Records:
     if name == "imagenet":
         from torchvision.transforms import CenterCrop, Compose, Resize
 
-        crop = Compose([Resize(256), CenterCrop(224)])
-        records = read_images(folder / name, change=crop, size=size, seed=seed)
+        records = read_images(folder / name, change=Compose([Resize(256), CenterCrop(224)]), size=size, seed=seed)
     else:
         whole = _whole(name.removesuffix("_past"), folder)
         records = whole if size is None else whole.take(np.sort(drawn(name, len(whole), size, seed)))
@@ -125,7 +105,7 @@ def _both_parts(name: str, root: str | Path, *, download: bool) -> dict[str, np.
 
 def _from_archive(name: str, folder: Path) -> dict[str, np.ndarray]:
     """Fetch, verify and parse a table of zeros and ones; its labels count from 1."""
-    features, *files = TABLES[name]
+    features, _, *files = TABLES[name]
     readers = {files[-1]: partial(binary_table, features=0)}
     readers[files[0]] = partial(binary_table, features=features, label=len(files) == 1)
     found = read_archive(fetch(REMOTES[name], folder), readers)
@@ -142,13 +122,12 @@ def binary_table(stream: BinaryIO, *, features: int, label: bool = True) -> tupl
     except ValueError as error:
         raise ValueError(f"{expected}, but {error}") from error
     x, y = np.ascontiguousarray(table[:, int(label) :]), table[:, 0].astype(np.int64) * label
-    (rows, columns), most = table.shape, table.max(initial=0)
-    if columns != label + features or x.max(initial=0) > 1 or not rows:
-        raise ValueError(f"{expected}; found {rows} rows of {columns} numbers up to {most}.")
+    found = f"found {len(table)} rows of {table.shape[1]} numbers up to {table.max(initial=0)}"
+    refuse(table.shape[1] != label + features or x.max(initial=0) > 1 or not len(table), f"{expected}; {found}.")
     return x, y
 
 
-def read_archive(path: Path, readers: dict[str, Callable[[BinaryIO], Any]]) -> dict[str, Any]:
+def read_archive(path: Path, readers: dict[str, Callable[[BinaryIO], tuple]]) -> dict[str, tuple]:
     """Read files of a .tgz, each by its reader; all entries must be plain and stay inside the archive."""
     found, seen = {}, []
     try:
@@ -173,13 +152,10 @@ def fetch(remote: Remote, folder: Path) -> Path:
     from tqdm.auto import tqdm
 
     place, faults = folder / remote.file, []
-    if place.exists():
+    for address in (place, *remote.addresses) if place.exists() else remote.addresses:
         try:
-            return verify(place, remote.checksum)
-        except ValueError as error:
-            faults.append(str(error))
-    for address in remote.addresses:
-        try:
+            if address is place:
+                return verify(place, remote.checksum)
             bar = tqdm(desc=remote.file, total=1, unit="B", unit_scale=True, delay=2, leave=False)
             with bar, atomically(place) as unfinished:
                 HTTPDownloader(progressbar=bar, timeout=30)(address, str(unfinished), None)
@@ -196,9 +172,8 @@ def verify(path: Path, checksum: str) -> Path:
     content = path.read_bytes()
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
     found = f"sha256:{hashlib.sha256(content).hexdigest()}", f"git-blob:{blob.hexdigest()}"
-    if checksum.lower() not in found:
-        wrong = f"{path.name} ({len(content):,} bytes) is not the file that was expected"
-        raise ValueError(f"{wrong}: it should be {checksum}, but is {' or '.join(found)}.")
+    wrong = f"{path.name} ({len(content):,} bytes) is not the file that was expected"
+    refuse(checksum.lower() not in found, f"{wrong}: it should be {checksum}, but is {' or '.join(found)}.")
     return path
 
 

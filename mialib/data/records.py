@@ -8,8 +8,6 @@ Images of whole numbers 0 … 255 are standardised by the mean and deviation of 
 as it is. The records carry the name of the file and a hash of their content, never the path.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import zipfile
@@ -20,19 +18,18 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
-from mialib.errors import as_array
+from mialib.errors import as_array, refuse
 
 LARGEST = 16 << 30  # bytes of images that are read at once
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """n records: `x` (n, features) or (n, channels, height, width), `y` (n,) in 0 … classes − 1.
-
-    `x` may stay uint8; a model sees (x − shift) / scale, one pair for each channel. `index` says where each
-    record stood in its full dataset, so that two parts can prove that they share none.
-    """
+    """n records: `x` (n, features) or (n, channels, height, width), `y` (n,) in 0 … classes − 1. `x` may stay uint8; a
+    model sees (x − shift) / scale, one pair for each channel. `index` says where each record stood in its full dataset,
+    so that two parts can prove that they share none."""
 
     name: str
     x: np.ndarray
@@ -49,13 +46,12 @@ class Records:
             view.flags.writeable = False  # Loaders share their records, and the fingerprint is computed once.
             object.__setattr__(self, name, view)
         for fault, sentence in _faults(self):
-            if fault:
-                raise ValueError(f"{self.name}: {sentence}")
+            refuse(fault, f"{self.name}: {sentence}")
 
     def __len__(self) -> int:
         return len(self.y)
 
-    def take(self, positions: np.ndarray) -> Records:
+    def take(self, positions: np.ndarray) -> "Records":
         """The records at these positions."""
         return replace(self, x=self.x[positions], y=self.y[positions], index=self.index[positions])
 
@@ -105,8 +101,7 @@ def short_name(path: str | Path) -> str:
 
 def drawn(name: str, n: int, size: int | None, seed: int) -> np.ndarray:
     """Positions of `size` among n records, in random order; all of them if `size` is None."""
-    if size is not None and size > n:
-        raise ValueError(f"{name} has {n} records, {size} were asked for. Choose a smaller size.")
+    refuse((size or 0) > n, f"{name} has {n} records, {size} were asked for. Choose a smaller size.")
     return np.random.default_rng(seed).permutation(n)[:size]
 
 
@@ -122,7 +117,8 @@ def _load(path: Path, changed: int, size: int | None, seed: int) -> Records:
 
 
 def _read_npz(path: Path) -> Records:
-    """Train and test together, in the smallest type that holds the numbers."""
+    """Train and test together: images as (n, channels, height, width), and anything as uint8 where nothing is lost by
+    it, else float32."""
     try:
         with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
@@ -140,20 +136,16 @@ def _read_npz(path: Path) -> Records:
     if "classes" not in arrays and len(y) and y.min() > 0:
         found = f"{path.name}: labels must start at 0, found {y.min()} … {y.max()}"
         raise ValueError(f"{found}. Subtract {y.min()}, or say in an entry `classes` how many there are.")
-    classes = int(arrays.get("classes", y.max(initial=0) + 1))
-    return Records(short_name(path), _arranged(path.name, np.concatenate(parts)), y, classes)
-
-
-def _arranged(name: str, x: np.ndarray) -> np.ndarray:
-    """Images as (n, channels, height, width), and anything as uint8 where nothing is lost by it, else float32."""
+    x = np.concatenate(parts)
     if x.ndim == 4 and (x.shape[1] == x.shape[3] or min(x.shape[1], x.shape[3]) > 4):
-        expected = f"{name}: images must have 1 to 4 channels, in the second place or the last"
+        expected = f"{path.name}: images must have 1 to 4 channels, in the second place or the last"
         raise ValueError(f"{expected}, but neither is clear in {x.shape}. Write (n, channels, height, width).")
     if x.ndim == 3 or (x.ndim == 4 and x.shape[3] < x.shape[1]):
         x = x[:, None] if x.ndim == 3 else x.transpose(0, 3, 1, 2)
     small = x.dtype.kind in "biu" and x.min(initial=0) >= 0 and x.max(initial=0) <= 255
     with np.errstate(over="ignore"):  # What does not fit becomes infinite, and `Records` refuses it.
-        return np.ascontiguousarray(x, np.uint8 if small else np.float32)
+        x = np.ascontiguousarray(x, np.uint8 if small else np.float32)
+    return Records(short_name(path), x, y, int(arrays.get("classes", y.max(initial=0) + 1)))
 
 
 def read_images(folder: Path, *, change: Callable | None = None, size: int | None = None, seed: int = 0) -> Records:
@@ -192,8 +184,6 @@ def _decoded(name: str, files: tuple[str, ...], change: Callable | None) -> np.n
 
 def _decode(file: str, change: Callable | None) -> np.ndarray:
     """An image's pixels: (1, height, width) if it is grey, else (3, height, width)."""
-    from PIL import Image
-
     with Image.open(file) as image:
         if image.mode[0] in "IF":
             raise ValueError(f"{Path(file).name} has more than 8 bits a channel ({image.mode}). Save it with 8.")
