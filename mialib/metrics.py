@@ -1,66 +1,52 @@
 """How well scores tell members from non-members: two arrays in, every number out.
 
-Scores: higher = member. 0 is the threshold that the attack chose on its shadow.
+Scores: higher = member. 0 is the threshold that the attack chose on its shadow. Introduced in notebook 01.
 
 >>> scores, is_member = [0.3, -0.1, 0.2, -0.5], [True, True, False, False]
 >>> print(advantage(scores, is_member), best_advantage(scores, is_member))
 0.0 0.5
-
-Introduced in notebook 01.
 """
 
-from __future__ import annotations
-
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from math import inf, nan
-from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
-from mialib.errors import as_array, between
+from mialib.errors import as_array, between, refuse
 from mialib.estimates import Estimate, Evaluation
 
-
-class Roc(NamedTuple):
-    """A point for each distinct score, from the strictest threshold (+∞) to the loosest."""
-
-    fpr: np.ndarray
-    tpr: np.ndarray
-    threshold: np.ndarray
+Roc = namedtuple("Roc", "fpr tpr threshold")  # a point for each distinct score, from the strictest threshold (+∞) on
 
 
 def check(scores: ArrayLike, is_member: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return (scores, is_member) as float64 and bool, or say what is wrong with them."""
     scores, is_member = as_array(scores, what="Scores"), as_array(is_member, kind="biufcOUS")
-    if scores.ndim != 1 or scores.shape != is_member.shape:
-        raise ValueError(f"Expected two arrays of shape (n,), found {scores.shape} and {is_member.shape}.")
-    if is_member.dtype != bool and not np.isin(is_member, (0, 1)).all():
-        raise ValueError("is_member must be True or False (or 1 and 0) for each record.")
-    is_member = is_member.astype(bool)
-    if np.isnan(scores).any():
-        raise ValueError(f"{np.isnan(scores).sum()} scores are NaN; an attack must give each record a number.")
-    if is_member.all() or not is_member.any():
-        only = "members" if is_member.any() else "non-members"
-        raise ValueError(f"Members and non-members are both needed, but all {len(scores)} records are {only}.")
+    found = f"found {scores.shape} and {is_member.shape}"
+    refuse(scores.ndim != 1 or scores.shape != is_member.shape, f"Expected two arrays of shape (n,), {found}.")
+    bits = is_member.dtype == bool or np.isin(is_member, (0, 1)).all()
+    refuse(not bits, "is_member must be True or False (or 1 and 0) for each record.")
+    is_member, nans = is_member.astype(bool), np.isnan(scores).sum()
+    refuse(nans, f"{nans} scores are NaN; an attack must give each record a number.")
+    alone = f"all {len(scores)} records are {'' if is_member.any() else 'non-'}members"
+    refuse(is_member.all() or not is_member.any(), f"Members and non-members are both needed, but {alone}.")
     return scores.astype(np.float64), is_member
 
 
 def roc(scores: ArrayLike, is_member: ArrayLike) -> Roc:
     """The ROC curve; records with equal scores enter together."""
-    scores, is_member = check(scores, is_member)
-    order = np.argsort(-scores, kind="stable")
-    last = _last_of_each(scores[order])
-    hits = np.cumsum(is_member[order])[last]
+    _, scores, is_member, last = _ranked(scores, is_member)
+    hits = np.cumsum(is_member)[last]
     tpr = np.r_[0.0, hits / is_member.sum()]
     fpr = np.r_[0.0, (last + 1 - hits) / (~is_member).sum()]
-    return Roc(fpr, tpr, np.r_[inf, scores[order][last]])
+    return Roc(fpr, tpr, np.r_[inf, scores[last]])
 
 
 def auc(scores: ArrayLike, is_member: ArrayLike) -> float:
     """The probability that a random member scores higher than a random non-member; a tie counts half."""
-    fpr, tpr, _ = roc(scores, is_member)
-    return float(_area(fpr, tpr))
+    return float(_every_number(*roc(scores, is_member))[0])
 
 
 def rates(scores: ArrayLike, is_member: ArrayLike, *, threshold: float = 0.0) -> tuple[float, float]:
@@ -83,13 +69,8 @@ def best_advantage(scores: ArrayLike, is_member: ArrayLike) -> float:
 
 
 def tpr_at_fpr(scores: ArrayLike, is_member: ArrayLike, fpr: float, **options) -> Estimate:
-    """The largest TPR whose FPR is at most `fpr`, with its bootstrap interval; the options are `bootstrap`'s.
-
-    The threshold is itself found on these non-members, so an interval that took it as given would be too narrow.
-
-    >>> print(tpr_at_fpr([3, 2, 1, 0], [True, True, False, False], 0.001))
-    not resolvable with 2 non-members
-    """
+    """The largest TPR whose FPR is at most `fpr`, with its bootstrap interval; the options are `bootstrap`'s. (The
+    threshold is itself found on these non-members, so an interval that took it as given would be too narrow.)"""
     curve, n = roc(scores, is_member), int((~np.asarray(is_member, bool)).sum())
     if not resolvable(fpr, n):
         return Estimate(nan, note=f"not resolvable with {n:,} non-members")
@@ -99,8 +80,7 @@ def tpr_at_fpr(scores: ArrayLike, is_member: ArrayLike, fpr: float, **options) -
 
 def resolvable(fpr: float, non_members: int) -> bool:
     """Whether one false alarm among this many non-members is at most `fpr`; if not, a TPR there is NaN, never 0."""
-    if not 0 < fpr <= 1:
-        raise ValueError(f"A false-positive rate lies in (0, 1], found {fpr}.")
+    refuse(not 0 < fpr <= 1, f"A false-positive rate lies in (0, 1], found {fpr}.")
     return fpr * non_members >= 1 - 1e-9
 
 
@@ -113,11 +93,7 @@ def ppv(tpr: ArrayLike, fpr: ArrayLike, prior: ArrayLike) -> np.ndarray:
 
 
 def p1(accuracy: float, advantage: float) -> float:
-    """Harmonic mean of test accuracy and 1 − advantage: utility and privacy in one number (PAST, Eq. 6).
-
-    >>> round(p1(0.7, 0.2), 7)
-    0.7466667
-    """
+    """Harmonic mean of test accuracy and 1 − advantage: utility and privacy in one number (PAST, Eq. 6)."""
     between(0, 1, accuracy=accuracy)
     between(-1, 1, advantage=advantage)
     privacy = 1 - advantage
@@ -132,59 +108,42 @@ def defense_level(attack_accuracy: float) -> float:
 
 def clopper_pearson(hits: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """The exact interval of a share: `hits` of `n`."""
-    from scipy.special import betaincinv
-
     between(1, inf, whole=True, n=n)
     between(0, n, whole=True, hits=hits)
     between(0, 1, confidence=confidence)
     tail = (1 - confidence) / 2
-    low = betaincinv(hits, n - hits + 1, tail) if hits else 0.0
-    high = betaincinv(hits + 1, n - hits, 1 - tail) if hits < n else 1.0
+    low = scipy.special.betaincinv(hits, n - hits + 1, tail) if hits else 0.0
+    high = scipy.special.betaincinv(hits + 1, n - hits, 1 - tail) if hits < n else 1.0
     return float(low), float(high)
 
 
 def bootstrap(
-    scores: ArrayLike,
-    is_member: ArrayLike,
-    statistic: Callable,
-    *,
-    record: ArrayLike | None = None,
-    draws: int = 1000,
-    seed: int = 0,
+    scores: ArrayLike, is_member: ArrayLike, statistic: Callable, *, record=None, draws: int = 1000, seed: int = 0
 ) -> np.ndarray:
     """95 % percentile interval of `statistic(fpr, tpr, threshold)`, members and non-members drawn apart.
-
-    Every draw is a row of weights on the sorted records, so one cumulative sum gives all ROC curves at once:
-    `fpr` and `tpr` have shape (draws, points). The statistic turns them into (draws,) and the answer is
-    [low, high]; several statistics as (draws, k) give (2, k). Where the same records were scored against
-    several targets, `record` (n,) says which record each score is about, and whole records are drawn.
-    """
-    scores, is_member = check(scores, is_member)
+    Every draw is a row of weights on the sorted records, so one cumulative sum gives all ROC curves at once: `fpr` and
+    `tpr` have shape (draws, points). The statistic turns them into (draws,) and the answer is [low, high]; several as
+    (draws, k) give (2, k). Where records were scored against several targets, `record` (n,) says which record each
+    score is about, and whole records are drawn."""
+    order, scores, is_member, last = _ranked(scores, is_member)
     between(1, inf, whole=True, draws=draws)
-    order = np.argsort(-scores, kind="stable")
-    scores, is_member = scores[order], is_member[order]
-    last = _last_of_each(scores)
     if record is not None:
-        if np.shape(record) != scores.shape:
-            raise ValueError(f"record must have one entry for each of {len(scores)} scores, found {np.shape(record)}.")
+        n, found = len(scores), np.shape(record)
+        refuse(found != (n,), f"record must have one entry for each of {n} scores, found {found}.")
         record = np.unique(record, return_inverse=True)[1][order]
-    rngs = np.random.default_rng(seed).spawn(2)
-    chunk = max(1, min(draws, 1_000_000 // len(scores)))  # what a cache holds at a time
-    values = []
+    rngs, values = np.random.default_rng(seed).spawn(2), []
+    chunk = max(1, 1_000_000 // len(scores))  # what a cache holds at a time
     for start in range(0, draws, chunk):
-        rows = min(chunk, draws - start)
-        fpr, tpr = _resampled(rngs, is_member, record, rows, last)
+        fpr, tpr = _resampled(rngs, is_member, record, min(chunk, draws - start), last)
         whole = ~np.isnan(fpr[:, -1] + tpr[:, -1])  # A draw of records may hold no member, or no non-member.
         values.append(statistic(fpr[whole], tpr[whole], np.r_[inf, scores[last]]))
     return np.quantile(np.concatenate(values), [0.025, 0.975], axis=0)
 
 
-def evaluate(
-    scores: ArrayLike, is_member: ArrayLike, *, record: ArrayLike | None = None, draws: int = 1000, seed: int = 0
-) -> Evaluation:
-    """Every number of one attack, with intervals; `record` as in `bootstrap`."""
+def evaluate(scores: ArrayLike, is_member: ArrayLike, *, record=None, **options) -> Evaluation:
+    """Every number of one attack, with intervals; `record` and the options are `bootstrap`'s."""
     scores, is_member = check(scores, is_member)
-    intervals = bootstrap(scores, is_member, _every_number, record=record, draws=draws, seed=seed)
+    intervals = bootstrap(scores, is_member, _every_number, record=record, **options)
     values = _every_number(*roc(scores, is_member))
     found = [Estimate(*map(float, row)) for row in zip(values, *intervals, strict=True)]
     if record is None:  # The threshold 0 was fixed beforehand, so independent records have an exact interval.
@@ -197,14 +156,12 @@ def evaluate(
     return Evaluation(int(is_member.sum()), n, *found)
 
 
-def _last_of_each(sorted_scores: np.ndarray) -> np.ndarray:
-    """Positions where a run of equal scores ends."""
-    return np.r_[np.flatnonzero(sorted_scores[1:] != sorted_scores[:-1]), len(sorted_scores) - 1]
-
-
-def _area(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
-    """Trapezoids under curves (…, points), without the copies that np.trapezoid makes."""
-    return np.einsum("...i,...i", np.diff(fpr), tpr[..., 1:] + tpr[..., :-1]) / 2
+def _ranked(scores: ArrayLike, is_member: ArrayLike) -> tuple[np.ndarray, ...]:
+    """The order from the highest score down, both arrays in it, and the places where a run of equal scores ends."""
+    scores, is_member = check(scores, is_member)
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    return order, ranked, is_member[order], np.r_[np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1]
 
 
 def _largest_tpr(fpr: np.ndarray, tpr: np.ndarray, _: np.ndarray, limit: float) -> np.ndarray:
@@ -214,16 +171,14 @@ def _largest_tpr(fpr: np.ndarray, tpr: np.ndarray, _: np.ndarray, limit: float) 
 
 def _every_number(fpr: np.ndarray, tpr: np.ndarray, threshold: np.ndarray) -> np.ndarray:
     """What `Evaluation` holds, from curves (…, points): (…, 7)."""
-    gain = tpr - fpr
-    loosest = np.flatnonzero(threshold >= 0)[-1]
+    gain, loosest = tpr - fpr, np.flatnonzero(threshold >= 0)[-1]
+    area = np.einsum("...i,...i", np.diff(fpr), tpr[..., 1:] + tpr[..., :-1]) / 2  # np.trapezoid makes copies
     at_zero = [gain[..., loosest], gain.max(axis=-1), tpr[..., loosest], fpr[..., loosest]]
     low = [_largest_tpr(fpr, tpr, threshold, limit) for limit in (0.01, 0.001)]
-    return np.stack([_area(fpr, tpr), *at_zero, *low], axis=-1)
+    return np.stack([area, *at_zero, *low], axis=-1)
 
 
-def _resampled(
-    rngs: list[np.random.Generator], is_member: np.ndarray, record: np.ndarray | None, rows: int, last: np.ndarray
-) -> Iterator[np.ndarray]:
+def _resampled(rngs: list, is_member: np.ndarray, record, rows: int, last: np.ndarray) -> Iterator[np.ndarray]:
     """FPR, then TPR, after drawing with replacement, `rows` times: each (rows, points)."""
     if record is not None:
         weight = _counts(rngs[0], np.arange(record.max() + 1), rows)[:, record]
