@@ -1,13 +1,7 @@
 """The signals of many models on the same records, and which model holds which record.
 
->>> bank = load("letters")
->>> bank
-<Bank of 64 models on 2,400 records of 10 classes, 1 query each; population 400>
-
 Any model can play the target while the others are its references (`attacks.game(bank, target=k)`). The course ships
-one bank, made by tools/bank.py; its provenance lies beside it.
-
-Introduced in notebook 03.
+one bank, `load("letters")`, made by tools/bank.py; its provenance lies beside it. Introduced in notebook 03.
 """
 
 from __future__ import annotations
@@ -18,17 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from mialib.errors import as_array, known
+from mialib.errors import as_array, known, refuse
 from mialib.signals import Signals
 
 
 @dataclass(frozen=True, eq=False)
 class Bank:
-    """`logits` (models, n, classes), `labels` (n,), `is_member` (models, n) bool.
-
-    `views` (models, more queries, n) is φ on other views of the records. `population` is a bank of the same models
-    on records that none of them holds. `x` are the records themselves, for pictures.
-    """
+    """`logits` (models, n, classes), `labels` (n,), `is_member` (models, n) bool. `views` (models, more queries, n) is
+    φ on other views of the records. `population` is a bank of the same models on records that none of them holds. `x`
+    are the records themselves, for pictures."""
 
     logits: np.ndarray
     labels: np.ndarray
@@ -41,7 +33,20 @@ class Bank:
         for name, kind in (("logits", "biuf"), ("labels", "iu"), ("is_member", "b"), ("views", "biuf")):
             if (array := getattr(self, name)) is not None:
                 object.__setattr__(self, name, as_array(array, kind=kind, what=name))
-        _check(self)
+        logits, labels, held, views = self.logits, self.labels, self.is_member, self.views
+        fit = logits.ndim == 3 and logits.shape[:2] == held.shape and labels.shape == held.shape[1:] and held.size
+        found = f"found shapes {logits.shape}, {labels.shape} and {held.shape}"
+        refuse(not fit, f"A bank needs logits (models, n, classes), labels (n,) and is_member (models, n), {found}.")
+        models, n, classes = logits.shape
+        if views is not None:
+            fit = views.ndim == 3 and views.shape[::2] == (models, n) and np.isfinite(views).all()
+            refuse(not fit, f"views must be finite numbers ({models}, queries, {n}), found {views.shape}.")
+        if self.x is not None:
+            refuse(len(self.x) != n, f"x must have one entry for each of the {n} records, found {len(self.x)}.")
+        if self.population:
+            expected, found = f"the same {models} models in the same {classes}", self.population.logits.shape[::2]
+            fault = f"The population needs answers of {expected} classes, found {found}."
+            refuse(found != (models, classes), fault)
 
     def __len__(self) -> int:
         return len(self.is_member)
@@ -58,13 +63,9 @@ class Bank:
 
     def signals(self, model: int) -> Signals:
         """What one of the models shows, with its membership and its answers on the population."""
-        return Signals(
-            self.logits[model],
-            self.labels,
-            self.is_member[model],
-            more={} if self.views is None else {"views": self.views[model].T},
-            population=self.population.signals(model).public() if self.population else None,
-        )
+        more = {} if self.views is None else {"views": self.views[model].T}
+        population = self.population.signals(model).public() if self.population else None
+        return Signals(self.logits[model], self.labels, self.is_member[model], more=more, population=population)
 
     @cached_property
     def confidence(self) -> np.ndarray:
@@ -73,15 +74,11 @@ class Bank:
 
     def take(self, models: np.ndarray | list[int], records: np.ndarray | slice = slice(None)) -> Bank:
         """Some of the models on some of the records; the population stays whole."""
-        taken = replace(
-            self,
-            logits=self.logits[models][:, records],
-            labels=self.labels[records],
-            is_member=self.is_member[models][:, records],
-            views=None if self.views is None else self.views[models][:, :, records],
-            population=self.population.take(models) if self.population else None,
-            x=None if self.x is None else self.x[records],
-        )
+        logits, is_member = (table[models][:, records] for table in (self.logits, self.is_member))
+        views = None if self.views is None else self.views[models][:, :, records]
+        population = self.population.take(models) if self.population else None
+        x = None if self.x is None else self.x[records]
+        taken = Bank(logits, self.labels[records], is_member, views, population, x)
         vars(taken)["confidence"] = self.confidence[models][:, :, records]  # Computed once for all games.
         return taken
 
@@ -101,21 +98,6 @@ class Bank:
         if extra:
             extra = {"population": cls(**extra, is_member=np.zeros(extra["logits"].shape[:2], bool))}
         return cls(**arrays, **extra)
-
-
-def _check(bank: Bank) -> None:
-    (models, n), classes = bank.is_member.shape if bank.is_member.ndim == 2 else (0, 0), bank.logits.shape[2:]
-    if bank.logits.shape[:2] != (models, n) or len(classes) != 1 or bank.labels.shape != (n,) or not models * n:
-        found = f"found shapes {bank.logits.shape}, {bank.labels.shape} and {bank.is_member.shape}"
-        raise ValueError(f"A bank needs logits (models, n, classes), labels (n,) and is_member (models, n), {found}.")
-    views = bank.views
-    if views is not None and (views.ndim != 3 or views.shape[::2] != (models, n) or not np.isfinite(views).all()):
-        raise ValueError(f"views must be finite numbers ({models}, queries, {n}), found {views.shape}.")
-    if bank.x is not None and len(bank.x) != n:
-        raise ValueError(f"x must have one entry for each of the {n} records, found {len(bank.x)}.")
-    if bank.population and bank.population.logits.shape[::2] != (models, *classes):
-        expected = f"answers of the same {models} models in the same {classes[0]} classes"
-        raise ValueError(f"The population needs {expected}, found {bank.population.logits.shape[::2]}.")
 
 
 def load(name: str = "letters", *, views: bool = False) -> Bank:

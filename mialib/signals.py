@@ -1,10 +1,6 @@
 """What an attacker observes of one model: logits and labels, in one table with the truth about membership.
 
 This module imports torch only inside `collect` and `predict`, so attacks and metrics can use `Signals` without it.
-
->>> signals = Signals(np.array([[2.0, 0.0], [0.0, 0.5]]), np.array([0, 0]), np.array([True, False]))
->>> signals.loss().round(3)
-array([0.127, 0.974])
 """
 
 from __future__ import annotations
@@ -16,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
-from mialib.errors import as_array
+from mialib.errors import as_array, refuse
 
 if TYPE_CHECKING:
     from torch import nn
@@ -28,12 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Signals:
-    """One row a record: `logits` (n, classes), `labels` (n,), `is_member` (n,) bool.
-
-    `record` (n,) is each record's place in its dataset. `more` has what some attacks also ask for, by name, one
-    row a record. `population` is the same model on records that are surely nobody's members. Attacks read all
-    of it but `is_member` of the *target*, which is for the metrics alone; `public()` is the table without it.
-    """
+    """One row a record: `logits` (n, classes), `labels` (n,), `is_member` (n,) bool. `record` (n,) is each record's
+    place in its dataset. `more` has what some attacks also ask for, by name, one row a record. `population` is the same
+    model on records that are surely nobody's members. Attacks read all of it but `is_member` of the *target*, which is
+    for the metrics alone; `public()` is the table without it."""
 
     logits: np.ndarray
     labels: np.ndarray
@@ -43,12 +38,23 @@ class Signals:
     population: Signals | None = None
 
     def __post_init__(self):
-        kinds = {"logits": ("biuf", "Logits"), "labels": ("iu", "Labels"), "is_member": ("b", "is_member")}
-        for name, (kind, what) in (kinds | {"record": ("iu", "record")}).items():
-            column = getattr(self, name)
-            object.__setattr__(self, name, None if column is None else as_array(column, kind=kind, what=what))
+        for name, kind in {"logits": "biuf", "labels": "iu", "is_member": "b", "record": "iu"}.items():
+            if (column := getattr(self, name)) is not None:
+                object.__setattr__(self, name, as_array(column, kind=kind, what=name))
         object.__setattr__(self, "more", {name: as_array(column, what=name) for name, column in self.more.items()})
-        _check(self)
+        logits, labels, n = self.logits, self.labels, self.labels.size
+        found = f"found shapes {logits.shape} and {labels.shape}"
+        fit = logits.ndim == 2 and labels.shape == (len(logits),) and n > 0
+        refuse(not fit, f"Signals need logits (n, classes) and n ≥ 1 labels, {found}.")
+        first, last, classes = labels.min(), labels.max(), logits.shape[1]
+        expected = f"Labels must lie in 0 … {classes - 1}, one for each column of the logits"
+        refuse(first < 0 or last >= classes, f"{expected}; found labels from {first} to {last}.")
+        bad = ~np.isfinite(logits).all(axis=1)
+        fault = f"{bad.sum()} of {n} records have NaN or infinite logits (the first is row {bad.argmax()})"
+        refuse(bad.any(), f"{fault}: the model diverged. Train it with a lower rate, or leave those records out.")
+        for name, column in ({"is_member": self.is_member, "record": self.record} | self.more).items():
+            found = f"one entry for each of the {n} records, found shape {np.shape(column)}"
+            refuse(column is not None and column.shape[:1] != (n,), f"{name} must have {found}.")
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -59,9 +65,7 @@ class Signals:
 
     def log_probabilities(self) -> np.ndarray:
         """Log-softmax of the logits in float64: (n, classes)."""
-        from scipy.special import log_softmax
-
-        return log_softmax(self.logits.astype(np.float64), axis=1)
+        return scipy.special.log_softmax(self.logits.astype(np.float64), axis=1)
 
     def probabilities(self) -> np.ndarray:
         """Softmax of the logits: (n, classes)."""
@@ -83,9 +87,8 @@ class Signals:
 
     def column(self, name: str) -> np.ndarray:
         """One of `more`, or an error that says how to get it."""
-        if name not in self.more:
-            there = ", ".join(self.more) or "logits"
-            raise ValueError(f"These signals have no {name!r}, only {there}. Use mialib.observe.watch.")
+        there = ", ".join(self.more) or "logits"
+        refuse(name not in self.more, f"These signals have no {name!r}, only {there}. Use mialib.observe.watch.")
         return self.more[name]
 
     def public(self) -> Signals:
@@ -100,8 +103,7 @@ class Signals:
 
     def truth(self) -> np.ndarray:
         """`is_member`, or an error if these are signals without it."""
-        if self.is_member is None:
-            raise ValueError("These signals do not say who is a member. Use the table from before `public()`.")
+        refuse(self.is_member is None, "These signals do not say who is a member. Use the table before `public()`.")
         return self.is_member
 
     def take(self, rows: np.ndarray) -> Signals:
@@ -124,38 +126,29 @@ class Signals:
         return {name: column for name in names if (column := getattr(self, name)) is not None}
 
 
-def pool(shadows: Signals | Sequence[Signals]) -> Signals:
+Shadows = Signals | Sequence[Signals]  # one shadow, or several
+
+
+def pool(shadows: Shadows) -> Signals:
     """Several shadows' records as one table; one shadow stays as it is."""
     if isinstance(shadows, Signals):
         return shadows
-    if not shadows:
-        raise ValueError("At least one shadow is needed.")
-    if len({shadow.logits.shape[1] for shadow in shadows}) > 1:
-        raise ValueError("The shadows have different numbers of classes. Train them all on the target's task.")
+    refuse(not shadows, "At least one shadow is needed.")
+    differ = len({shadow.logits.shape[1] for shadow in shadows}) > 1
+    refuse(differ, "The shadows have different numbers of classes. Train them all on the target's task.")
+    columns = zip(*((shadow.logits, shadow.labels, shadow.truth()) for shadow in shadows), strict=True)
     common = sorted(set.intersection(*(set(shadow.more) for shadow in shadows)))
-    return Signals(
-        np.concatenate([shadow.logits for shadow in shadows]),
-        np.concatenate([shadow.labels for shadow in shadows]),
-        np.concatenate([shadow.truth() for shadow in shadows]),
-        more={name: np.concatenate([shadow.more[name] for shadow in shadows]) for name in common},
-    )
+    more = {name: np.concatenate([shadow.more[name] for shadow in shadows]) for name in common}
+    return Signals(*map(np.concatenate, columns), more=more)
 
 
 def scaled_confidence(logits: ArrayLike, labels: np.ndarray) -> np.ndarray:
-    """LiRA's φ = log p_y − log Σ_{i≠y} p_i, from logits so that it stays finite where p_y rounds to 1: (n,).
-
-    >>> scaled_confidence(np.log([[0.7, 0.2, 0.1]]), np.array([0])).round(7)
-    array([0.8472979])
-    """
-    from scipy.special import logsumexp
-
-    logits = np.array(logits, np.float64)
-    if logits.shape[-1] < 2:
-        raise ValueError("A confidence compares the label's class with the others; one class alone has none.")
-    rows = np.arange(len(labels))
+    """LiRA's φ = log p_y − log Σ_{i≠y} p_i, from logits so that it stays finite where p_y rounds to 1: (n,)."""
+    logits, rows = np.array(logits, np.float64), np.arange(len(labels))
+    refuse(logits.shape[-1] < 2, "A confidence compares the label's class with the others; one class alone has none.")
     own = logits[rows, labels]
     logits[rows, labels] = -np.inf
-    return own - logsumexp(logits, axis=-1)
+    return own - scipy.special.logsumexp(logits, axis=-1)
 
 
 def loss_gap(signals: Signals) -> float:
@@ -165,13 +158,9 @@ def loss_gap(signals: Signals) -> float:
 
 def collect(model: nn.Module, side: Side) -> Signals:
     """Query `model` on its members (train) and non-members (test), in eval mode, un-augmented."""
-    logits = [predict(model, part) for part in (side.train, side.test)]
-    return Signals(
-        np.concatenate(logits),
-        np.concatenate([side.train.y, side.test.y]),
-        np.arange(len(side.train) + len(side.test)) < len(side.train),
-        np.concatenate([side.train.index, side.test.index]),
-    )
+    parts = {True: side.train, False: side.test}
+    found = [(predict(model, part), part.y, np.full(len(part), held), part.index) for held, part in parts.items()]
+    return Signals(*map(np.concatenate, zip(*found, strict=True)))
 
 
 def predict(model: nn.Module, records, *, batch_size: int = 500) -> np.ndarray:
@@ -195,21 +184,3 @@ def eval_mode(model: nn.Module) -> Iterator[None]:
     finally:
         for module, mode in modes:
             module.training = mode
-
-
-def _check(signals: Signals) -> None:
-    logits, labels, n = signals.logits, signals.labels, signals.labels.size
-    if logits.ndim != 2 or labels.shape != (len(logits),) or n == 0:
-        found = f"found shapes {logits.shape} and {labels.shape}"
-        raise ValueError(f"Signals need logits (n, classes) and n ≥ 1 labels, {found}.")
-    if labels.min() < 0 or labels.max() >= logits.shape[1]:
-        expected = f"Labels must lie in 0 … {logits.shape[1] - 1}, one for each column of the logits"
-        raise ValueError(f"{expected}; found labels from {labels.min()} to {labels.max()}.")
-    bad = ~np.isfinite(logits).all(axis=1)
-    if bad.any():
-        fault = f"{bad.sum()} of {n} records have NaN or infinite logits (the first is row {bad.argmax()})"
-        remedy = "train it again with a lower learning rate, or leave those records out"
-        raise ValueError(f"{fault}. The model diverged: {remedy}.")
-    for name, column in {"is_member": signals.is_member, "record": signals.record, **signals.more}.items():
-        if column is not None and (len(column) if column.ndim else 0) != n:
-            raise ValueError(f"{name} must have one entry for each of the {n} records, found shape {column.shape}.")
