@@ -5,32 +5,23 @@
 - `discriminator_attack`: the sparsity paper's, which also sees how the outputs answer to noise on the input.
 
 All are fitted on shadows alone. Scores are log-odds, so 0 is the network's own threshold; where a shadow's members and
-non-members are not equally many, their odds are taken out.
-
-Introduced in notebook 03.
+non-members are not equally many, their odds are taken out. Introduced in notebook 03.
 """
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from mialib.attacks.threshold import fitted_on
 from mialib.errors import known
-from mialib.signals import Signals
+from mialib.signals import Shadows, Signals
 
 
-def neural_attack(
-    shadow: Signals | Sequence[Signals], target: Signals, *, form: str = "past", outputs: str = "softmax", seed: int = 0
-) -> np.ndarray:
-    """Log-odds of membership by PAST's or CRL's attack network: (n,).
-
-    PAST's paper feeds the network with logits, its code with the softmax; `outputs` chooses. CRL's always sees
-    the softmax and the label.
-    """
+def neural_attack(shadow: Shadows, target: Signals, *, form="past", outputs="softmax", seed: int = 0) -> np.ndarray:
+    """Log-odds of membership by PAST's or CRL's attack network: (n,). PAST's paper feeds the network with logits, its
+    code with the softmax; `outputs` chooses. CRL's always sees the softmax and the label."""
     known("neural attack", form, ("past", "crl"))
     known("kind of outputs", outputs, ("softmax", "logits"))
     shadow = fitted_on(shadow, target)
@@ -45,12 +36,9 @@ def perceptron(x: np.ndarray, is_member: np.ndarray, *, hidden, rate: float, epo
     """Scikit-learn's network, trained by Adam for exactly so many epochs and without weight decay."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.neural_network import MLPClassifier
-    from threadpoolctl import threadpool_limits
 
-    network = MLPClassifier(
-        hidden, alpha=0.0, batch_size=min(batch, len(x)), learning_rate_init=rate, max_iter=epochs, tol=0,
-        n_iter_no_change=epochs + 1, random_state=seed,
-    )  # fmt: skip
+    exactly = {"max_iter": epochs, "n_iter_no_change": epochs + 1, "tol": 0, "alpha": 0.0, "random_state": seed}
+    network = MLPClassifier(hidden, batch_size=min(batch, len(x)), learning_rate_init=rate, **exactly)
     with warnings.catch_warnings(), threadpool_limits(1):  # So small a network only waits for a second thread.
         warnings.simplefilter("ignore", ConvergenceWarning)  # The papers fix the number of epochs.
         return network.fit(np.asarray(x, np.float64), is_member)
@@ -70,7 +58,6 @@ def outputs_and_label(signals: Signals) -> np.ndarray:
 def _crl(shadow: Signals, target: Signals, seed: int) -> np.ndarray:
     """CRL's network: 100 epochs of SGD, the rate divided by ten after 30, 60 and 90."""
     import torch
-    from threadpoolctl import threadpool_limits
     from torch import nn
 
     from mialib.data import Records
@@ -90,35 +77,22 @@ def _crl(shadow: Signals, target: Signals, seed: int) -> np.ndarray:
     return (member - out).astype(np.float64) - np.log(shadow.is_member.sum() / (~shadow.is_member).sum())
 
 
-def discriminator_attack(
-    shadow: Signals | Sequence[Signals], target: Signals, *, seed: int = 0, grid: list[tuple] | None = None
-) -> np.ndarray:
-    """Log-odds by the best of nine perceptrons on class, prediction and answer to noise: (n,).
-
-    Signals need the column `noise`, which `observe.watch(run, noise=True)` collects. A `grid` that was fitted on this
-    shadow before is not fitted again.
-    """
-    shadow, features = fitted_on(shadow, target), noise_features(target)
+def discriminator_attack(shadow: Shadows, target: Signals, *, seed: int = 0, grid: list | None = None) -> np.ndarray:
+    """Log-odds by the best of nine perceptrons on class, prediction and answer to noise, the column of signals that
+    `observe.watch(run, noise=True)` collects: (n,). A `grid` fitted on this shadow before is not fitted again."""
+    shadow, features = fitted_on(shadow, target), np.hstack([outputs_and_label(target), target.column("noise")])
     *_, network = (grid or discriminator_grid(shadow, seed=seed))[0]
     return log_odds(network, features, shadow.is_member)
 
 
-def noise_features(signals: Signals) -> np.ndarray:
-    """What the sparsity paper's discriminator sees: (n, 3 × classes)."""
-    return np.hstack([outputs_and_label(signals), signals.column("noise")])
-
-
 def discriminator_grid(shadow: Signals, *, seed: int = 0) -> list[tuple]:
-    """(hidden layers, rate, accuracy, network) of nine perceptrons, 80 epochs of Adam each; the best first.
-
-    They are compared on a fifth of the shadow's records that none was trained on, never on the target.
-    """
+    """(hidden layers, rate, accuracy, network) of nine perceptrons, 80 epochs of Adam each; the best first. They are
+    compared on a fifth of the shadow's records that none was trained on, never on the target."""
     from sklearn.model_selection import train_test_split
 
-    features, is_member = noise_features(shadow), shadow.truth()
-    split = {"test_size": 0.2, "random_state": seed, "stratify": is_member}
+    features, is_member = np.hstack([outputs_and_label(shadow), shadow.column("noise")]), shadow.truth()
+    split, found = {"test_size": 0.2, "random_state": seed, "stratify": is_member}, []
     x, x_aside, told, aside = train_test_split(features, is_member, **split)
-    found = []
     for hidden, rate in product(((30,), (30, 30), (100, 100, 100)), (1e-2, 1e-3, 1e-4)):
         network = perceptron(x, told, hidden=hidden, rate=rate, epochs=80, batch=200, seed=seed)
         found.append((hidden, rate, float((network.predict(x_aside) == aside).mean()), network))

@@ -1,24 +1,21 @@
 """Reference attacks: how does the target answer on this record, beside models that held it and models that did not?
 
 Each attack takes a `Bank` of references and the target's `Signals` on the same records, and returns scores, higher =
-member. What they do to arrays stands in functions of its own: `lira_scores`, `rmia_scores`, `attack_r_scores`.
+member. What they do to arrays stands in `lira_scores`, `rmia_scores`, `attack_r_scores`. Introduced in notebook 05.
 
 - `lira` (Carlini and others, 2022): Gaussians of φ, one over the models that hold the record (IN), one over the others
   (OUT); online compares both, offline asks how far the target lies above OUT.
 - `rmia` (Zarifzadeh and others, 2024): the share of population records that the record beats by a factor γ.
 - `attack_r` (Ye and others, 2022): the place of the target's loss among the OUT models' losses on the same record.
 - `attack_p`: its place among the target's own losses on the population; it ranks the records as the loss does.
-
-Introduced in notebook 05.
 """
 
-from __future__ import annotations
-
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from mialib.bank import Bank
-from mialib.errors import as_array, between, known
+from mialib.errors import as_array, between, known, refuse
 from mialib.signals import Signals
 
 TINY = np.finfo(np.float64).tiny  # below which a probability must not be divided by
@@ -31,28 +28,13 @@ def lira(references: Bank, target: Signals, **settings) -> np.ndarray:
 
 
 def lira_scores(
-    target: ArrayLike,
-    references: ArrayLike,
-    is_in: ArrayLike,
-    *,
-    online: bool = True,
-    variance: str = "record",
-    center: str = "mean",
-    slips: bool = False,
+    target: ArrayLike, references: ArrayLike, is_in, *, online=True, variance="record", center="mean", slips=False
 ) -> np.ndarray:
     """Log-likelihood ratio of IN to OUT (online), or −log Pr[Z > φ] under OUT (offline), averaged over queries: (n,).
-
-    `target` (n,) or (queries, n) and `references` (models, n) or (models, queries, n) hold φ, `is_in` (models, n)
-    which model holds which record. `variance` is fitted to each "record", or one "pooled" over all residuals for IN
-    and one for OUT, which is better with few models. The authors' code takes the "median" for `center`. With `slips`
-    it is followed where it leaves the paper: pooled, both deviations are that of the raw IN values; offline,
-    the density of OUT is compared on both sides.
-
-    >>> lira_scores([3.5], [[3], [4], [5], [0], [1], [2]], np.arange(6)[:, None] < 3).round(7)
-    array([4.5])
-    """
-    from scipy.special import log_ndtr
-
+    `target` (n,) or (queries, n) and `references` (models, n) or (models, queries, n) hold φ, `is_in` (models, n) which
+    model holds which record. `variance` is fitted to each "record", or one "pooled" over all residuals for IN and one
+    for OUT, which is better with few models. The authors' code takes the "median" for `center`. `slips` follow it where
+    it leaves the paper: pooled, both deviations are the raw IN values'; offline, OUT's density counts on both sides."""
     target, references, is_in = _checked(target, references, is_in)
     known("variance", variance, ("record", "pooled"))
     known("center", center, ("mean", "median"))
@@ -65,26 +47,22 @@ def lira_scores(
         in_deviation = out_deviation = raw.std()
     out = (target - out_mean) / out_deviation
     if not online:
-        return ((out**2 / 2 + np.log(out_deviation)) if slips else -log_ndtr(-out)).mean(axis=0)
+        return ((out**2 / 2 + np.log(out_deviation)) if slips else -scipy.special.log_ndtr(-out)).mean(axis=0)
     inside = (target - in_mean) / in_deviation
     return ((out**2 - inside**2) / 2 + np.log(out_deviation / in_deviation)).mean(axis=0)
 
 
 def rmia(references: Bank, target: Signals, *, online: bool = False, gamma: float = 1.0, a: float = 0.3) -> np.ndarray:
-    """RMIA's scores, a share of the population in 0 … 1, averaged over queries: (n,).
-
-    Offline, Pr(x) comes from OUT models alone and `a` makes up for the missing IN models; online, from all. No model
-    holds the population, so its records are always treated offline.
-    """
-    from scipy.special import expit
-
+    """RMIA's scores, a share of the population in 0 … 1, averaged over queries: (n,). Offline, Pr(x) comes from OUT
+    models alone and `a` makes up for the missing IN models; online, from all. No model holds the population, so its
+    records are always treated offline."""
     _same_records(references, target)
     _same_records(references.population, target.population, of="population")
-    p, p_references = expit(target.confidence()), expit(references.confidence)  # p_y is φ's logistic function
+    expit = scipy.special.expit  # p_y is φ's logistic function
+    p, p_references = expit(target.confidence()), expit(references.confidence)
     z, z_references = expit(target.population.confidence()), expit(references.population.confidence)
-    if online:
-        mixed = p_references.mean(axis=0)
-    else:
+    mixed = p_references.mean(axis=0)
+    if not online:
         out = ~references.is_member
         mixed = _mixed(np.einsum("mn,mqn->qn", out.astype(float), p_references) / _count(out, "OUT of"), a)
     ratio, z_ratio = p / mixed.clip(TINY), z / _mixed(z_references.mean(axis=0), a).clip(TINY)
@@ -92,23 +70,16 @@ def rmia(references: Bank, target: Signals, *, online: bool = False, gamma: floa
 
 
 def rmia_scores(ratio: ArrayLike, population_ratio: ArrayLike, *, gamma: float = 1.0) -> np.ndarray:
-    """The share of z with (Pr(x | target) / Pr(x)) / (Pr(z | target) / Pr(z)) ≥ γ: (n,).
-
-    >>> ratio, z = likelihood_ratio([0.9], [[0.5]]), likelihood_ratio([0.6, 0.8], [[0.6, 0.5]])
-    >>> print(ratio.round(4), z.round(4), rmia_scores(ratio, z), rmia_scores(ratio, z, gamma=1.2))
-    [1.3333] [0.8108 1.1852] [1.] [0.5]
-    """
+    """The share of z with (Pr(x | target) / Pr(x)) / (Pr(z | target) / Pr(z)) ≥ γ: (n,)."""
     between(1e-300, np.inf, gamma=gamma)
     ratio, population = as_array(ratio, what="ratio"), as_array(population_ratio, what="population_ratio")
-    if np.isnan(ratio).any() or np.isnan(population).any():
-        raise ValueError("Some likelihood ratios are NaN. Leave out records whose probability is 0 in every model.")
-    if ratio.ndim != 1 or population.ndim != 1 or not len(population):
-        found = f"found {ratio.shape} and {population.shape}"
-        raise ValueError(f"Expected ratios (n,) and (m ≥ 1,) of a population, {found}.")
+    nan = np.isnan(ratio).any() or np.isnan(population).any()
+    refuse(nan, "Some likelihood ratios are NaN. Leave out records whose probability is 0 in every model.")
+    fit, found = ratio.ndim == population.ndim == 1 and population.size, f"{ratio.shape} and {population.shape}"
+    refuse(not fit, f"Expected ratios (n,) and (m ≥ 1,) of a population, found {found}.")
     # With both sides sorted, each z has a first record that beats it, and so do all later ones: no table of pairs.
     order = np.argsort(ratio)
-    first = np.searchsorted(ratio[order] / gamma, np.sort(population))
-    scores = np.empty(len(ratio))
+    first, scores = np.searchsorted(ratio[order] / gamma, np.sort(population)), np.empty(len(ratio))
     scores[order] = np.cumsum(np.bincount(first, minlength=len(ratio) + 1))[:-1] / len(population)
     return scores
 
@@ -122,16 +93,11 @@ def attack_r(references: Bank, target: Signals) -> np.ndarray:
     """Minus the place of the target's loss among the OUT models' losses on the same record, averaged over queries."""
     _same_records(references, target)
     ours, theirs = (np.logaddexp(0, -phi) for phi in (target.confidence(), references.confidence))  # φ → loss
-    scores = [attack_r_scores(ours[q], theirs[:, q], references.is_member) for q in range(len(ours))]
-    return np.mean(scores, axis=0)
+    return np.mean([attack_r_scores(ours[q], theirs[:, q], references.is_member) for q in range(len(ours))], axis=0)
 
 
 def attack_r_scores(loss: ArrayLike, reference_losses: ArrayLike, is_in: ArrayLike) -> np.ndarray:
-    """Minus the share α of a record's OUT losses that lie below its own, interpolated between 0 and 1,000: (n,).
-
-    >>> attack_r_scores([0.1, 0.5, 0.75], [[0.2] * 3, [0.5] * 3, [1.0] * 3], np.zeros((3, 3), bool))
-    array([-0.125, -0.5  , -0.625])
-    """
+    """Minus the share α of a record's OUT losses that lie below its own, interpolated between 0 and 1,000: (n,)."""
     loss, references, is_in = _checked(loss, reference_losses, is_in, finite=False)
     _count(~is_in, "OUT of")
     loss, references = loss[0].clip(0, 1000), references[:, 0].clip(0, 1000)
@@ -147,10 +113,8 @@ def attack_r_scores(loss: ArrayLike, reference_losses: ArrayLike, is_in: ArrayLi
 
 def attack_p(references: Bank | None, target: Signals) -> np.ndarray:
     """Minus the share of the target's population losses that lie below the record's own; needs no reference model."""
-    if target.population is None:
-        raise ValueError("Attack P needs the target's answers on a population: Signals(…, population=…).")
-    population = np.sort(target.population.loss())
-    ends = np.r_[0.0, population, 1000.0]
+    refuse(target.population is None, "Attack P needs the target's answers on a population: Signals(…, population=…).")
+    ends = np.r_[0.0, np.sort(target.population.loss()), 1000.0]
     return -np.interp(target.loss(), ends, np.linspace(0, 1, len(ends)))
 
 
@@ -163,10 +127,8 @@ def _gaussian(phi: np.ndarray, mask: np.ndarray, variance: str, center: str, sid
     spread = phi - mean
     squares = np.einsum("mn,mqn->qn", weight, np.square(spread, out=spread))
     freedom = np.broadcast_to((held - 1).sum(), held.shape) if variance == "pooled" else held - 1
-    if not freedom.all():
-        fault = f"{(freedom == 0).sum()} records are {side} fewer than two reference models"
-        remedy = 'Use variance="pooled", more reference models, or RMIA, which needs only one.'
-        raise ValueError(f"{fault}: there is no variance to fit. {remedy}")
+    fault = f"{(freedom == 0).sum()} records are {side} fewer than two reference models: there is no variance to fit"
+    refuse(not freedom.all(), f'{fault}. Use variance="pooled", more models, or RMIA, which needs only one.')
     square = squares / held if variance == "record" else squares.sum(axis=1, keepdims=True) / freedom
     return middle, np.sqrt(square).clip(1e-6)  # Models that all answer alike must not divide by zero.
 
@@ -185,13 +147,12 @@ def _checked(target: ArrayLike, references: ArrayLike, is_in: ArrayLike, *, fini
     target = np.atleast_2d(as_array(target, what="target").astype(float))
     references, is_in = as_array(references, what="references").astype(float), as_array(is_in, kind="b", what="is_in")
     references = references[:, None] if references.ndim == 2 else references
-    if references.shape[1:] != target.shape or is_in.shape != (len(references), target.shape[-1]):
-        expected = "Expected the target (n,), references (models, n) and is_in (models, n), with several queries"
-        found = f"found {target.shape}, {references.shape} and {is_in.shape}"
-        raise ValueError(f"{expected} (queries, n) and (models, queries, n); {found}.")
+    fit = references.shape[1:] == target.shape and is_in.shape == (len(references), target.shape[-1])
+    expected = "Expected the target (n,), references (models, n) and is_in (models, n), with several queries"
+    found = f"found {target.shape}, {references.shape} and {is_in.shape}"
+    refuse(not fit, f"{expected} (queries, n) and (models, queries, n); {found}.")
     bad = sum((~np.isfinite(values) if finite else np.isnan(values)).sum() for values in (target, references))
-    if bad:
-        raise ValueError(f"{bad} values are NaN or infinite. Compute them from logits, where they stay finite.")
+    refuse(bad, f"{bad} values are NaN or infinite. Compute them from logits, where they stay finite.")
     return target, references, is_in
 
 
@@ -199,8 +160,7 @@ def _same_records(references: Bank | None, target: Signals | None, *, of: str = 
     if references is None or target is None:
         raise ValueError(f"This attack needs a {of}: answers of target and references on the same known non-members.")
     theirs, ours = (references.logits.shape[2], references.queries), (target.logits.shape[1], target.queries)
-    if theirs != ours:
-        raise ValueError(f"References and {of} differ in (classes, queries): {theirs} and {ours}. Ask all alike.")
+    refuse(theirs != ours, f"References and {of} differ in (classes, queries): {theirs} and {ours}. Ask all alike.")
     if not np.array_equal(references.labels, target.labels):
         raise ValueError(f"References and {of} must be about the same records in the same order; the labels differ.")
 

@@ -1,23 +1,15 @@
 """Metric attacks: one number a record, and a threshold found on the shadow.
 
->>> shadow = Signals(np.array([[3.0, 0.0], [0.2, 0.0]]), np.array([0, 0]), np.array([True, False]))
->>> target = Signals(np.array([[4.0, 0.0], [0.0, 0.0]]), np.array([0, 0]))
->>> threshold_attack(shadow, target) >= 0
-array([ True, False])
-
 `METRICS` has every score by its name. The loss and the true class's confidence rank the records alike, since
-p_y = exp(−loss): they are one attack under two names.
-
-Introduced in notebooks 01 and 02.
+p_y = exp(−loss): they are one attack under two names. Introduced in notebooks 01 and 02.
 """
-
-from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mialib.errors import refuse
 from mialib.metrics import roc
-from mialib.signals import Signals, pool
+from mialib.signals import Shadows, Signals, pool
 
 
 def loss_score(signals: Signals) -> np.ndarray:
@@ -26,23 +18,14 @@ def loss_score(signals: Signals) -> np.ndarray:
 
 
 def entropy_score(signals: Signals) -> np.ndarray:
-    """Minus the entropy of the output; needs no label.
-
-    >>> entropy_score(Signals(np.log([[0.7, 0.2, 0.1]]), [0])).round(7)
-    array([-0.8018186])
-    """
+    """Minus the entropy of the output; needs no label."""
     log_p = signals.log_probabilities()
     return (np.exp(log_p) * log_p).sum(axis=1)
 
 
 def modified_entropy_score(signals: Signals) -> np.ndarray:
-    """Minus Song and Mittal's modified entropy, −(1 − p_y) log p_y − Σ_{i≠y} p_i log(1 − p_i).
-
-    Unlike the entropy it knows the label: sure and wrong is far from sure and right.
-
-    >>> modified_entropy_score(Signals(np.log([[0.7, 0.2, 0.1]] * 2), [0, 1])).round(7)
-    array([-0.1621672, -2.1408673])
-    """
+    """Minus Song and Mittal's modified entropy, −(1 − p_y) log p_y − Σ_{i≠y} p_i log(1 − p_i). Unlike the entropy it
+    knows the label: sure and wrong is far from sure and right."""
     rows, log_p = np.arange(len(signals)), signals.log_probabilities()
     p = np.exp(log_p)
     terms = p * np.log(np.maximum(1 - p, 1e-30))  # as in the authors' code: log 0 is −69, not −∞
@@ -50,7 +33,7 @@ def modified_entropy_score(signals: Signals) -> np.ndarray:
     return terms.sum(axis=1)
 
 
-METRICS: dict[str, Callable[[Signals], np.ndarray]] = {
+METRICS = {  # Each turns signals into scores (n,).
     "correctness": lambda signals: signals.correct().astype(np.float64),
     "loss": loss_score,
     "confidence": lambda signals: np.exp(-signals.loss()),  # of the true class
@@ -60,19 +43,9 @@ METRICS: dict[str, Callable[[Signals], np.ndarray]] = {
 }
 
 
-def threshold_attack(
-    shadow: Signals | Sequence[Signals],
-    target: Signals,
-    *,
-    score: Callable[[Signals], np.ndarray] = loss_score,
-    per_class: bool = False,
-    fewest: int = 10,
-) -> np.ndarray:
-    """Scores of the target's records, shifted so that 0 is the threshold that was best on the shadow: (n,).
-
-    With `per_class`, each class has a threshold of its own; a class with fewer than `fewest` members or
-    non-members in the shadow takes the common one.
-    """
+def threshold_attack(shadow: Shadows, target: Signals, *, score=loss_score, per_class=False, fewest=10) -> np.ndarray:
+    """Scores of the target's records, shifted so that 0 is the threshold that was best on the shadow: (n,). Classes may
+    have their own (`per_class`); one of which the shadow has fewer than `fewest` of a kind takes the common one."""
     shadow = fitted_on(shadow, target)
     scores, is_member = score(shadow), shadow.is_member
     threshold = np.full(shadow.logits.shape[1], best_threshold(scores, is_member))
@@ -84,39 +57,25 @@ def threshold_attack(
     return score(target) - threshold[target.labels]
 
 
-def gradient_attack(
-    shadow: Signals | Sequence[Signals], target: Signals, *, norm: str = "l2", per_class: bool = False
-) -> np.ndarray:
-    """Grad-x, a white-box attack: a threshold on minus the ℓ1 or ℓ2 norm of the input gradient: (n,).
-
-    What a model has fitted well it no longer wants to change. `observe.watch(run, gradient=True)` collects the
-    norms. Introduced in notebook 04.
-    """
+def gradient_attack(shadow: Shadows, target: Signals, *, norm: str = "l2", per_class: bool = False) -> np.ndarray:
+    """Grad-x, a white-box attack: a threshold on minus the ℓ1 or ℓ2 norm of the input gradient: (n,). A model does not
+    want to change what it has fitted. `observe.watch(run, gradient=True)` collects the norms. See notebook 04."""
     return threshold_attack(shadow, target, score=lambda s: -s.column(f"gradient_{norm}"), per_class=per_class)
 
 
-def fitted_on(shadow: Signals | Sequence[Signals], target: Signals) -> Signals:
+def fitted_on(shadow: Shadows, target: Signals) -> Signals:
     """The shadow, or all shadows in one table, once it is sure that an attack can be fitted on it."""
     shadow = pool(shadow)
-    if shadow.is_member is None:
-        raise ValueError("The shadow's membership is needed to fit an attack; the attacker trained it, so knows.")
-    if shadow.is_member.all() or not shadow.is_member.any():
-        raise ValueError("An attack is fitted on members and non-members of the shadow; both needed, found one kind.")
-    if (ours := shadow.logits.shape[1]) != (theirs := target.logits.shape[1]):
-        fault = f"Shadow and target must have the same classes, found {ours} and {theirs} columns of logits"
-        raise ValueError(f"{fault}. Train the shadow on the target's task.")
+    held, ours, theirs = shadow.is_member, shadow.logits.shape[1], target.logits.shape[1]
+    refuse(held is None, "The shadow's membership is needed to fit an attack; the attacker trained it, so knows.")
+    refuse(held.all() or not held.any(), "An attack is fitted on a shadow's members and non-members; both needed.")
+    refuse(ours != theirs, f"Shadow and target have {ours} and {theirs} columns of logits. Train both on one task.")
     return shadow
 
 
 def best_threshold(scores: ArrayLike, is_member: ArrayLike) -> float:
-    """The threshold with the largest TPR − FPR; among equals, the strictest.
-
-    It lies halfway between the last score that is let in and the next one, so that it does not lean on one
-    record. Sorting makes it n log n.
-
-    >>> best_threshold([4.0, 3.0, 1.0, 0.0], [True, True, False, False])
-    2.0
-    """
+    """The threshold with the largest TPR − FPR; among equals, the strictest. It lies halfway between the last score
+    that is let in and the next one, so that it does not lean on one record."""
     fpr, tpr, threshold = roc(scores, is_member)
     gain = tpr - fpr
     best = int(np.argmax(gain >= gain.max() - 1e-12))
