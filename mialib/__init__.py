@@ -1,7 +1,6 @@
 """mialib: learn, reproduce and measure membership inference.
 
-One direction: data → split → train → signals → attack → metrics → plots.
-The array layer (`metrics`, `attacks`) never imports torch.
+One direction: data → split → train → signals → attack → metrics. `metrics` and `attacks` never import torch.
 
 >>> from mialib import metrics
 >>> metrics.auc([0.1, 0.9], [False, True])

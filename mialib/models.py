@@ -1,9 +1,5 @@
 """Networks: `features` turns records into vectors, `classify` turns vectors into logits.
 
->>> network = build("resnet20", shape=(3, 32, 32), classes=10)
->>> sum(p.numel() for p in network.parameters())
-272474
-
 | name        | features | parameters (10 classes) | where the papers use it                                |
 |-------------|----------|-------------------------|--------------------------------------------------------|
 | mlp         | 128      | by the records' length  | PAST on Purchase100 and Texas100                       |
@@ -22,13 +18,11 @@ import math
 from functools import partial
 from itertools import pairwise
 
-import torch
+import torch  # torchvision is imported where it is used: that takes as long as importing torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mialib.errors import between, known
-
-# torchvision is imported where it is used: that takes as long as importing torch.
+from mialib.errors import between, known, refuse
 
 Shape = tuple[int, ...]
 STEMS = {"cifar": {"kernel_size": 3, "padding": 1}, "imagenet": {"kernel_size": 7, "stride": 2, "padding": 3}}
@@ -47,11 +41,7 @@ class Network(nn.Module):
 
 
 def convolution(before: int, after: int, *, norm: str, bias: bool = False, **options) -> nn.Sequential:
-    """A convolution, its normalization and ReLU; GroupNorm has CRL's 32 groups, or fewer of at least two channels.
-
-    >>> [convolution(3, after, norm="group", kernel_size=1)[1].num_groups for after in (512, 64, 16, 6, 5)]
-    [32, 32, 8, 3, 1]
-    """
+    """A convolution, its normalization and ReLU; GroupNorm has CRL's 32 groups, or fewer of at least two channels."""
     groups = max((g for g in range(1, 33) if after % g == 0 and after >= 2 * g), default=1)
     norms = {"batch": nn.BatchNorm2d, "group": partial(nn.GroupNorm, groups)}
     normalization = norms[known("norm", norm, norms)](after)
@@ -106,9 +96,7 @@ def resnet20(shape: Shape, classes: int, *, width: int = 16, norm: str = "batch"
     return Network(nn.Sequential(*stem, *blocks, *pool()), nn.Linear(4 * width, classes))
 
 
-def resnet18(
-    shape: Shape, classes: int, *, stem: str = "cifar", norm: str = "batch", pretrained: bool = False
-) -> Network:
+def resnet18(shape: Shape, classes: int, *, stem: str = "cifar", norm: str = "batch", pretrained=False) -> Network:
     """The ResNet-18 with a 3×3 stem, or torchvision's, which PAST feeds 32×32 images. `pretrained`: see densenet121."""
     if pretrained and (stem, norm) != ("imagenet", "batch"):
         expected = "resnet18 has pretrained weights for stem='imagenet' with norm='batch' only"
@@ -118,14 +106,13 @@ def resnet18(
     if stem == "imagenet":
         first.append(nn.MaxPool2d(3, stride=2, padding=1))
         he_normal(nn.Sequential(*first, *blocks))
-    features = nn.Sequential(*first, *blocks, *pool())
-    network = Network(features, nn.Linear(512, classes))
+    network = Network(nn.Sequential(*first, *blocks, *pool()), nn.Linear(512, classes))
     if pretrained:
         from torchvision.models import get_model
 
         theirs = get_model("resnet18", weights="IMAGENET1K_V1").state_dict()
         # The same layers in the same order under other names, and a last one, which stays behind.
-        features.load_state_dict(dict(zip(features.state_dict(), theirs.values(), strict=False)))
+        network.features.load_state_dict(dict(zip(network.features.state_dict(), theirs.values(), strict=False)))
     return network
 
 
@@ -142,11 +129,9 @@ def vgg11(shape: Shape, classes: int, *, norm: str = "batch", dropout: float = 0
 
 
 def densenet121(shape: Shape, classes: int, *, pretrained: bool = False) -> Network:
-    """torchvision's DenseNet-121 with a new classifier; `pretrained` starts from ImageNet, as PAST's code does.
-
-    **That contaminates membership**: a record that was in ImageNet has been trained on, whatever the split says, and
-    the attack is measured against wrong labels. The weights also expect ImageNet's normalisation of the colours.
-    """
+    """torchvision's DenseNet-121 with a new classifier; `pretrained` starts from ImageNet, as PAST's code does. **That
+    contaminates membership**: a record that was in ImageNet has been trained on, whatever the split says, and the
+    attack is measured against wrong labels. The weights also expect ImageNet's normalisation of the colours."""
     from torchvision.models import get_model
 
     theirs = get_model("densenet121", weights="IMAGENET1K_V1" if pretrained else None)
@@ -174,23 +159,19 @@ def _dense_features(layers: nn.Sequential) -> nn.Sequential:
 
 
 def googlenet(shape: Shape, classes: int, *, norm: str = "batch", dropout: float = 0.4) -> Network:
-    """torchvision's GoogLeNet with the changes of CRL: a 3×3 stem for small images, and two 3×3 for a 5×5.
-
-    CRL's code gives a BatchNorm of each block its width as ε, a slip, and biases that BatchNorm cancels; not so here.
-    """
+    """torchvision's GoogLeNet with the changes of CRL: a 3×3 stem for small images, and two 3×3 for a 5×5. CRL's code
+    gives a BatchNorm of each block its width as ε, a slip, and biases that BatchNorm cancels; not so here."""
     from torchvision.models.googlenet import GoogLeNet, Inception
 
     small = partial(convolution, norm=norm, kernel_size=3, padding=1)
-
-    def stem(before: int, after: int, **_) -> nn.Module:
-        return small(shape[0] if before == 3 else before, after)
 
     def inception(*sizes: int) -> nn.Module:
         block, five = Inception(*sizes, conv_block=partial(convolution, norm=norm)), sizes[5]
         block.branch3.append(small(five, five))  # torchvision has a single 3×3 where the paper has a 5×5.
         return block
 
-    theirs = GoogLeNet(classes, aux_logits=False, init_weights=False, blocks=[stem, inception, None])
+    blocks = [lambda before, after, **_: small(shape[0] if before == 3 else before, after), inception, None]
+    theirs = GoogLeNet(classes, aux_logits=False, init_weights=False, blocks=blocks)
     first, _, *layers, _, _, last = theirs.children()  # without the first pool, the mean and dropout
     layers = [nn.MaxPool2d(3, stride=2, padding=1) if isinstance(layer, nn.MaxPool2d) else layer for layer in layers]
     return Network(nn.Sequential(first, *layers, *pool()), nn.Sequential(nn.Dropout(dropout), last))
@@ -204,16 +185,15 @@ def build(name: str, *, shape: Shape, classes: int, seed: int = 0, **options) ->
     make = MODELS[known("model", name, MODELS)]
     for option in options:
         known(f"{name} option", option, make.__kwdefaults__)
-    if len(shape) != 3 and (name, len(shape)) != ("mlp", 1):
-        expected = f"{name} needs records of shape (channels, height, width), or (features,) for 'mlp'"
-        raise ValueError(f"{expected}; found {shape}.")
+    expected = f"{name} needs records of shape (channels, height, width), or (features,) for 'mlp'"
+    refuse(len(shape) != 3 and (name, len(shape)) != ("mlp", 1), f"{expected}; found {shape}.")
     between(1, math.inf, whole=True, shape=shape, classes=classes)
-    if (pixels := SMALLEST.get(name, 1)) > min(shape[1:], default=1):
-        found = f"needs images of at least {pixels}×{pixels}, found {shape[1]}×{shape[2]}"
-        raise ValueError(f"{name} {found}. Enlarge the images, or use 'resnet20'.")
-    if shape[0] != 3 and (name == "densenet121" or options.get("pretrained")):
-        which = f"a pretrained {name}" if options.get("pretrained") else name
-        raise ValueError(f"{which} takes colour images (3 channels), found {shape[0]}. Repeat the channel.")
+    pixels, found = SMALLEST.get(name, 1), "×".join(map(str, shape[1:]))
+    too_small = f"{name} needs images of at least {pixels}×{pixels}, found {found}"
+    refuse(pixels > min(shape[1:], default=1), f"{too_small}. Enlarge the images, or use 'resnet20'.")
+    pretrained = bool(options.get("pretrained"))
+    fault = f"{'a pretrained ' * pretrained}{name} takes colour images (3 channels), found {shape[0]}"
+    refuse(shape[0] != 3 and (pretrained or name == "densenet121"), f"{fault}. Repeat the channel.")
     with torch.random.fork_rng(devices=[]):
         # torch.manual_seed would also seed every GPU, and fork_rng gives only the CPU's state back.
         torch.default_generator.manual_seed(int(seed))

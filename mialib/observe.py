@@ -3,24 +3,21 @@
     signals = watch(run, rotations=angles(4), shifts=shell(1), noise=True, gradient=True)
     signals.column("rotations")     # (n, 9) bool: is the label still predicted?
 
-The copies are made from the records as they are stored, before scaling.
-
-Introduced in notebooks 03 (noise) and 04.
+The copies are made from the records as they are stored, before scaling. Introduced in notebooks 03 (noise) and 04.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
+import scipy
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from tqdm.auto import tqdm
 
 from mialib.data import Records
-from mialib.errors import between
+from mialib.errors import between, refuse
 from mialib.runs import Run
 from mialib.signals import Signals, eval_mode, predict
 from mialib.splits import Side
@@ -34,26 +31,17 @@ def angles(r: int) -> np.ndarray:
 
 
 def shell(d: int) -> list[tuple[int, int]]:
-    """No shift, and the 4d shifts (down, right) with |down| + |right| = d.
-
-    >>> shell(1)
-    [(0, 0), (-1, 0), (0, -1), (0, 1), (1, 0)]
-    """
+    """No shift, and the 4d shifts (down, right) with |down| + |right| = d."""
     between(0, np.inf, whole=True, d=d)
     steps = range(-d, d + 1)
     return [(0, 0), *((i, j) for i in steps for j in steps if abs(i) + abs(j) == d and d)]
 
 
 def rotated(records: Records, degrees: float, *, order: int = 1) -> Records:
-    """Turn every image about its centre; the edge is repeated outside, as in `shifted`.
-
-    `order` is the spline's: 1 is bilinear; the original code takes 3, PAST's 0. The original fills with 0, which at any
-    angle blackens half of the edge, and a model that has memorised pixels notices.
-    """
-    from scipy.ndimage import rotate
-
+    """Turn every image about its centre by a spline of this `order` (1: bilinear; the original code has 3, PAST's 0).
+    The edge is repeated outside: 0, as in the original, blackens half of it, and a model that knows pixels notices."""
     x = _images(records).astype(np.float32)
-    turned = rotate(x, degrees, axes=(3, 2), reshape=False, order=order, mode="nearest")
+    turned = scipy.ndimage.rotate(x, degrees, axes=(3, 2), reshape=False, order=order, mode="nearest")
     return replace(records, x=turned.clip(x.min(), x.max()))
 
 
@@ -65,18 +53,10 @@ def shifted(records: Records, down: int, right: int, *, border: str = "edge") ->
     return replace(records, x=padded[:, :, rows, columns])
 
 
-def watch(
-    run: Run,
-    *,
-    rotations: Iterable[float] = (),
-    shifts: Iterable[tuple[int, int]] = (),
-    noise: bool = False,
-    gradient: bool = False,
-) -> Signals:
-    """The run's signals with more columns: `rotations` and `shifts` (n, views) bool, `noise` (n, classes),
-    `gradient_l1` and `gradient_l2` (n,)."""
-    model, records = run.load_model(), everyone(run.side)
-    more = {}
+def watch(run: Run, *, rotations: Iterable = (), shifts: Iterable = (), noise=False, gradient=False) -> Signals:
+    """The run's signals with more columns: `rotations` (by `angles`) and `shifts` (by a `shell`) (n, views) bool,
+    `noise` (n, classes), `gradient_l1` and `gradient_l2` (n,)."""
+    model, records, more = run.load_model(), everyone(run.side), {}
     for name, change, settings in (("rotations", rotated, [(a,) for a in rotations]), ("shifts", shifted, shifts)):
         views = [change(records, *setting) for setting in settings]
         if views:
@@ -95,9 +75,7 @@ def everyone(side: Side) -> Records:
     return replace(side.train, **both)
 
 
-def noise_response(
-    model: nn.Module, records: Records, *, epsilon: float = 1e-3, draws: int = 5, seed: int = 0
-) -> np.ndarray:
+def noise_response(model: nn.Module, records: Records, *, epsilon=1e-3, draws: int = 5, seed: int = 0) -> np.ndarray:
     """(1/ε)·E|R(x) − R(x + εN)| of the softmax outputs R (sparsity paper, its discriminator): (n, classes)."""
     between(1e-9, np.inf, epsilon=epsilon)
     between(1, np.inf, whole=True, draws=draws)
@@ -113,11 +91,8 @@ def noise_response(
 
 
 def gradient_norms(model: nn.Module, records: Records, *, p: float | tuple[float, ...] = 2) -> np.ndarray:
-    """ℓp norm of each record's loss gradient with respect to its input (Grad-x): (n,), or for several p (ps, n).
-
-    In eval mode the records of a batch do not touch each other, so the gradient of the summed loss holds every
-    record's own: one backward a batch.
-    """
+    """ℓp norm of each record's loss gradient with respect to its input (Grad-x): (n,), or for several p (ps, n). As in
+    eval mode no record of a batch touches another, the gradient of the summed loss holds every record's own."""
     found = []
     with eval_mode(model):
         for x, y in _batches(model, records):
@@ -150,7 +125,6 @@ def _batches(model: nn.Module, records: Records, *, size: int = 500) -> Iterator
 
 
 def _images(records: Records) -> np.ndarray:
-    if records.x.ndim != 4:
-        fault = f"Only images can be turned or shifted, found records of shape {records.x.shape[1:]}"
-        raise ValueError(f"{fault}. For tables use an attack on the outputs.")
+    fault = f"Only images can be turned or shifted, found records of shape {records.x.shape[1:]}"
+    refuse(records.x.ndim != 4, f"{fault}. For tables use an attack on the outputs.")
     return records.x

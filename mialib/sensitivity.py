@@ -8,8 +8,6 @@ A *module* is the weight of one convolution, linear layer or normalisation; bias
 Gradients are taken in eval mode, so model and BatchNorm statistics stay as they were. Introduced in notebook 07.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
@@ -18,15 +16,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mialib.data.records import Records
-from mialib.errors import as_array, between, known
+from mialib.errors import as_array, between, known, refuse
 from mialib.signals import eval_mode
 from mialib.training import Pair, to_device
 
-KINDS = {
-    "convolution": nn.modules.conv._ConvNd,
-    "linear": nn.Linear,
-    "normalisation": (nn.modules.batchnorm._BatchNorm, nn.GroupNorm),
-}
+NORMS = (nn.modules.batchnorm._BatchNorm, nn.GroupNorm)
+KINDS = {"convolution": nn.modules.conv._ConvNd, "linear": nn.Linear, "normalisation": NORMS}
 By = Mapping[str, Tensor]  # a tensor for each module
 
 
@@ -35,17 +30,15 @@ def weights(model: nn.Module, kinds: Collection[str] = tuple(KINDS)) -> dict[str
     types = tuple(np.hstack([KINDS[known("kind of module", kind, KINDS)] for kind in kinds])) if kinds else ()
     found = {name: module.weight for name, module in model.named_modules() if isinstance(module, types)}
     found = {name: weight for name, weight in found.items() if weight is not None and weight.requires_grad}
-    if not found:
-        expected = f"at least one module of kind {' or '.join(kinds)} whose weight is not frozen"
-        raise ValueError(f"Expected {expected}, found none. Choose other kinds, or call requires_grad_() on the model.")
+    expected = f"at least one module of kind {' or '.join(kinds)} whose weight is not frozen"
+    refuse(not found, f"Expected {expected}, found none. Choose other kinds, or call requires_grad_() on the model.")
     return found
 
 
 def kinds(model: nn.Module) -> dict[str, str]:
     """What each module of `weights` is: convolution, linear or normalisation."""
-    return {
-        name: kind for kind in KINDS for name in weights(model) if isinstance(model.get_submodule(name), KINDS[kind])
-    }
+    modules = {name: model.get_submodule(name) for name in weights(model)}
+    return {name: kind for kind in KINDS for name, module in modules.items() if isinstance(module, KINDS[kind])}
 
 
 def mean_gradient(model: nn.Module, records: Records | Pair, *, batch_size: int = 500) -> dict[str, Tensor]:
@@ -70,14 +63,8 @@ def gap_gradient(model: nn.Module, members: Records | Pair, non_members: Records
 
 
 def adaptive_weight(gradient: Tensor) -> Tensor:
-    """PAST's γ: the absolute gradients of one module over their mean (Eq. 3, with the absolute value of its code).
-
-    As printed, without it, γ can be negative, and its power α is NaN unless α is whole.
-
-    >>> adaptive_weight(torch.tensor([[0.2, -0.2], [0.4, 0.0]]))
-    tensor([[1., 1.],
-            [2., 0.]])
-    """
+    """PAST's γ: the absolute gradients of one module over their mean (Eq. 3, with the absolute value of its code). As
+    printed, without it, γ can be negative, and its power α is NaN unless α is whole."""
     size = gradient.abs()
     return size / size.mean().clamp(min=torch.finfo(size.dtype).eps)  # All zeros stay zeros.
 
@@ -90,11 +77,7 @@ def flat(values: By | Iterable) -> np.ndarray:
 
 
 def concentration(sizes: By | Iterable, *, top: float = 0.2, low: float = 0.1) -> tuple[float, float]:
-    """(share of the total that the largest `top` of |sizes| carry, share of them below `low`); Fig. 1b for γ.
-
-    >>> concentration([8.0, 0.5, 0.5, 0.5, 0.5])
-    (0.8, 0.0)
-    """
+    """(share of the total that the largest `top` of |sizes| carry, share of them below `low`); Fig. 1b for γ."""
     between(0, 1, top=top)
     values = np.sort(np.abs(flat(sizes)))
     total, largest = values.sum(), values[-max(round(top * len(values)), 1) :].sum()
@@ -102,11 +85,7 @@ def concentration(sizes: By | Iterable, *, top: float = 0.2, low: float = 0.1) -
 
 
 def migration(before: By | Iterable, after: By | Iterable, *, top: float = 0.2) -> float:
-    """The share of the most sensitive `top` that were not among the most sensitive before (Fig. 12).
-
-    >>> migration([9, 8, 1, 1, 1], [9, 1, 8, 1, 1], top=0.4)
-    0.5
-    """
+    """The share of the most sensitive `top` that were not among the most sensitive before (Fig. 12)."""
     first, second = np.abs(flat(before)), np.abs(flat(after))
     number = max(round(top * len(first)), 1)
     top_first, top_second = (np.argpartition(-values, number - 1)[:number] for values in (first, second))
@@ -114,13 +93,8 @@ def migration(before: By | Iterable, after: By | Iterable, *, top: float = 0.2) 
 
 
 def gini(values: By | Iterable, *, shifted: bool = False) -> float:
-    """Gini's index of |w|: 0 when all are alike, near 1 when few carry all, so it rises with sparsity.
-
-    `shifted` takes w − min(w) in place of |w|, as PAST's code does; that *falls* when weights gather round zero.
-
-    >>> gini([0.0, 0.0, 0.0, 1.0])
-    0.75
-    """
+    """Gini's index of |w|: 0 when all are alike, near 1 when few carry all, so it rises with sparsity. `shifted` takes
+    w − min(w) in place of |w|, as PAST's code does; that *falls* when weights gather round zero."""
     w = flat(values)
     ordered = np.sort(w - w.min() if shifted else np.abs(w))
     n, total = len(ordered), ordered.sum()
@@ -128,11 +102,7 @@ def gini(values: By | Iterable, *, shifted: bool = False) -> float:
 
 
 def hoyer(values: By | Iterable) -> float:
-    """Hoyer's sparsity (√n − ℓ1/ℓ2) / (√n − 1): 0 when all sizes are alike, 1 when one carries all.
-
-    >>> hoyer([0.0, 0.0, 0.0, 1.0])
-    1.0
-    """
+    """Hoyer's sparsity (√n − ℓ1/ℓ2) / (√n − 1): 0 when all sizes are alike, 1 when one carries all."""
     w = flat(values)
     root, length = np.sqrt(len(w)), np.linalg.norm(w)
     return float((root - np.abs(w).sum() / length) / (root - 1)) if length > 0 and len(w) > 1 else 0.0

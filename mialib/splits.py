@@ -1,23 +1,19 @@
 """Who holds which records: every model gets a `Side`, and the parts of a side never overlap.
 
->>> from mialib import data
->>> sides = split("six_parts", data.load("digits"), validation=0.1)
->>> {name: len(part) for name, part in sides["target"].parts().items()}
-{'train': 269, 'test': 299, 'inference': 299, 'validation': 30}
+    split("six_parts", records, validation=0.1)["target"].train
 
 The schemes are `six_parts` (PAST), `halves` (CRL), `quarters` (sparsity) and `in_out` (reference attacks). Each sets a
 share `validation` of every training part aside, and leaves out what its parts do not divide.
 """
 
 from collections import UserDict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from mialib.data.records import Records
-from mialib.errors import between, known
+from mialib.errors import between, known, refuse
 
 
 @dataclass(frozen=True)
@@ -51,15 +47,13 @@ class Sides(UserDict):
         return Side(**{part: self.records.take(positions) for part, positions in self.data[name].items()})
 
 
-def six_parts(records: Records, *, seed: int = 0, validation: float = 0.0) -> Sides:
+def six_parts(records: Records, *, seed: int = 0, validation: float = 0) -> Sides:
     """PAST's split: train, inference and test for the target, the same for the shadow, all equal."""
     six = _equal_parts(np.random.default_rng(seed).permutation(len(records)), 6)
     return _sides("six_parts", 6, records, {"target": six[[0, 2, 1]], "shadow": six[[3, 5, 4]]}, validation)
 
 
-def halves(
-    records: Records, *, seed: int = 0, validation: float = 0.0, shadows: int = 1, inference: float = 0.0
-) -> Sides:
+def halves(records: Records, *, seed: int = 0, validation: float = 0, shadows: int = 1, inference: float = 0) -> Sides:
     """CRL's split: a half to `target`, the other, shuffled anew for each, to `shadow-0`, `shadow-1`, …"""
     between(1, np.inf, whole=True, shadows=shadows)
     between(0, 1, inference=inference)  # the share of each half for defenses that tune on non-members
@@ -71,7 +65,7 @@ def halves(
     return _sides("halves", 4, records, dealt, validation)
 
 
-def quarters(records: Records, *, seed: int = 0, validation: float = 0.0) -> Sides:
+def quarters(records: Records, *, seed: int = 0, validation: float = 0) -> Sides:
     """The sparsity paper's split: train and test for the target, the same for the shadow."""
     four = _equal_parts(np.random.default_rng(seed).permutation(len(records)), 4)
     sides = _sides("quarters", 4, records, {"target": four[:2], "shadow": four[2:]}, validation)
@@ -80,7 +74,7 @@ def quarters(records: Records, *, seed: int = 0, validation: float = 0.0) -> Sid
     return sides
 
 
-def in_out(records: Records, *, seed: int = 0, validation: float = 0.0, models: int = 16) -> Sides:
+def in_out(records: Records, *, seed: int = 0, validation: float = 0, models: int = 16) -> Sides:
     """Reference attacks' split: `model-0`, `model-1`, …, any of which may play the target; test is what it lacks."""
     dealt = {}
     for k, holds in enumerate(in_out_mask(len(records), models, seed=seed)):
@@ -90,17 +84,10 @@ def in_out(records: Records, *, seed: int = 0, validation: float = 0.0, models: 
 
 
 def in_out_mask(n: int, models: int, *, seed: int = 0) -> np.ndarray:
-    """Which model holds which record: (models, n) bool, every record in exactly half of the models.
-
-    Each pair of models deals the records out afresh. So the other models' rows betray the target's membership: an
-    attack may look only at the models that it is given.
-
-    >>> in_out_mask(6, 4).sum(axis=0), in_out_mask(6, 4).sum(axis=1)
-    (array([2, 2, 2, 2, 2, 2]), array([3, 3, 3, 3]))
-    """
+    """Which model holds which record: (models, n) bool, each record in exactly half. Every pair of models deals them
+    out anew, so the other rows betray a target's membership: an attack may look only at the models that it is given."""
     between(2, np.inf, whole=True, models=models)
-    if models % 2:
-        raise ValueError(f"models must be even, so that a record can be in exactly half of them; found {models}.")
+    refuse(models % 2, f"models must be even, so that a record can be in exactly half of them; found {models}.")
     rng = np.random.default_rng(seed)
     shuffles = [rng.permutation(n) for _ in range(models // 2)]
     first = np.argsort(shuffles, axis=1) < n // 2  # Whoever stands in the first half of a pair's shuffle.
@@ -123,7 +110,7 @@ def _equal_parts(order: np.ndarray, parts: int) -> np.ndarray:
     return order[: len(order) // parts * parts].reshape(parts, -1)
 
 
-def _sides(scheme: str, parts: int, records: Records, dealt: dict[str, Sequence], validation: float) -> Sides:
+def _sides(scheme: str, parts: int, records: Records, dealt: dict, validation: float) -> Sides:
     """Set validation aside from the positions dealt to each side: (train, test) or (train, test, inference)."""
     between(0, 1, validation=validation)
     if len(records) < (need := parts * records.classes):  # Every part should have about one of each class.
@@ -132,8 +119,7 @@ def _sides(scheme: str, parts: int, records: Records, dealt: dict[str, Sequence]
     plan = {}
     for name, (train, *others) in dealt.items():
         held_out = round(validation * len(train))
-        if held_out == len(train):
-            raise ValueError(f"validation = {validation} leaves no records to train on. Choose a smaller share.")
+        refuse(held_out == len(train), f"validation = {validation} leaves no records to train on. Choose less.")
         side = {"train": train[held_out:], "validation": train[:held_out]}
         side |= zip(("test", "inference"), others, strict=False)
         plan[name] = {part: positions for part, positions in side.items() if len(positions)}
