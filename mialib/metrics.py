@@ -7,9 +7,9 @@ Scores: higher = member. 0 is the threshold that the attack chose on its shadow.
 0.0 0.5
 """
 
-from collections import namedtuple
 from collections.abc import Callable, Iterator
 from math import inf, nan
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -18,7 +18,13 @@ from numpy.typing import ArrayLike
 from mialib.errors import as_array, between, refuse
 from mialib.estimates import Estimate, Evaluation
 
-Roc = namedtuple("Roc", "fpr tpr threshold")  # a point for each distinct score, from the strictest threshold (+∞) on
+
+class Roc(NamedTuple):
+    """A point for each distinct score, from the strictest threshold (+∞) to the loosest."""
+
+    fpr: np.ndarray
+    tpr: np.ndarray
+    threshold: np.ndarray
 
 
 def check(scores: ArrayLike, is_member: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -118,7 +124,13 @@ def clopper_pearson(hits: int, n: int, *, confidence: float = 0.95) -> tuple[flo
 
 
 def bootstrap(
-    scores: ArrayLike, is_member: ArrayLike, statistic: Callable, *, record=None, draws: int = 1000, seed: int = 0
+    scores: ArrayLike,
+    is_member: ArrayLike,
+    statistic: Callable,
+    *,
+    record: ArrayLike | None = None,
+    draws: int = 1000,
+    seed: int = 0,
 ) -> np.ndarray:
     """95 % percentile interval of `statistic(fpr, tpr, threshold)`, members and non-members drawn apart.
     Every draw is a row of weights on the sorted records, so one cumulative sum gives all ROC curves at once: `fpr` and
@@ -140,7 +152,7 @@ def bootstrap(
     return np.quantile(np.concatenate(values), [0.025, 0.975], axis=0)
 
 
-def evaluate(scores: ArrayLike, is_member: ArrayLike, *, record=None, **options) -> Evaluation:
+def evaluate(scores: ArrayLike, is_member: ArrayLike, *, record: ArrayLike | None = None, **options) -> Evaluation:
     """Every number of one attack, with intervals; `record` and the options are `bootstrap`'s."""
     scores, is_member = check(scores, is_member)
     intervals = bootstrap(scores, is_member, _every_number, record=record, **options)

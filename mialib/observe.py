@@ -53,7 +53,14 @@ def shifted(records: Records, down: int, right: int, *, border: str = "edge") ->
     return replace(records, x=padded[:, :, rows, columns])
 
 
-def watch(run: Run, *, rotations: Iterable = (), shifts: Iterable = (), noise=False, gradient=False) -> Signals:
+def watch(
+    run: Run,
+    *,
+    rotations: Iterable[float] = (),
+    shifts: Iterable[tuple[int, int]] = (),
+    noise: bool = False,
+    gradient: bool = False,
+) -> Signals:
     """The run's signals with more columns: `rotations` (by `angles`) and `shifts` (by a `shell`) (n, views) bool,
     `noise` (n, classes), `gradient_l1` and `gradient_l2` (n,)."""
     model, records, more = run.load_model(), everyone(run.side), {}

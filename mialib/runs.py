@@ -4,8 +4,6 @@
 config.json, weights.safetensors, signals.npz, trace.npz (if asked for), metrics.json and provenance.json.
 """
 
-from __future__ import annotations
-
 import platform
 import time
 from dataclasses import dataclass

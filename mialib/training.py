@@ -9,8 +9,6 @@
 The same seed and the same number of threads give the same weights, bit for bit, on a CPU.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import inf, isfinite

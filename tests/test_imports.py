@@ -62,8 +62,8 @@ def test_the_array_layer_and_lessonlib_load_no_torch():
 
 def test_metrics_and_attacks_are_imported_in_half_a_second():
     code = (
-        "import sys, time; start = time.perf_counter(); import mialib, mialib.metrics, mialib.attacks; "
-        "print(time.perf_counter() - start, 'torch' in sys.modules)"
+        "import sys, time; start = time.process_time(); import mialib, mialib.metrics, mialib.attacks; "
+        "print(time.process_time() - start, 'torch' in sys.modules)"  # not the clock: others may keep the machine busy
     )
     answers = [run(code).split() for _ in range(3)]
     assert min(float(seconds) for seconds, _ in answers) < 0.5

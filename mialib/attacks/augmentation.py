@@ -8,6 +8,8 @@ turned, or shifted? `observe.watch` collects them. Introduced in notebook 04.
 - `form="past"` (PAST's code): one network of 64 and 32 for all classes, five epochs.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mialib.attacks.neural import log_odds, perceptron
@@ -17,7 +19,13 @@ from mialib.signals import Shadows, Signals
 
 
 def augmentation_attack(
-    shadow: Shadows, target: Signals, *, views: str = "rotations", columns=slice(None), form: str = "original", seed=0
+    shadow: Shadows,
+    target: Signals,
+    *,
+    views: str = "rotations",
+    columns: Sequence[int] | slice = slice(None),
+    form: str = "original",
+    seed: int = 0,
 ) -> np.ndarray:
     """Log-odds of membership from the bits in `views`, "rotations" or "shifts": (n,). `columns` picks some of them."""
     known("augmentation attack", form, ("original", "past"))

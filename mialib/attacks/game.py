@@ -7,10 +7,10 @@ the target's complement leaves with the target, and a bank that still betrays it
 say which records several attacks, or several plays, find. Introduced in notebook 05.
 """
 
-from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -24,7 +24,13 @@ from mialib.estimates import Evaluation
 from mialib.signals import Shadows, Signals
 
 Attack = Callable[..., np.ndarray]  # attack(shadow, target, **settings) → scores (n,)
-Agreement = namedtuple("Agreement", "both by_how_many")
+
+
+class Agreement(NamedTuple):
+    """For each pair the share found by both among the members found by either; for each member, by how many."""
+
+    both: dict[tuple[str, str], float]
+    by_how_many: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +95,13 @@ def agreement(scores: dict[str, ArrayLike], is_member: ArrayLike) -> Agreement:
     return Agreement(both, np.sum(list(found.values()), axis=0))
 
 
-class Risk(namedtuple("Risk", "caught accused auc")):
+class Risk(NamedTuple):
     """For each record, over all models that played the target: the share of IN plays in which it was `caught`, the
     share of OUT plays in which it was `accused`, and its own `auc` of IN against OUT scores: each (n,)."""
+
+    caught: np.ndarray
+    accused: np.ndarray
+    auc: np.ndarray
 
     def most_exposed(self, number: int = 10) -> np.ndarray:
         """Positions of the records that are caught most often for their false alarms, the worst first."""

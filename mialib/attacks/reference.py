@@ -28,7 +28,14 @@ def lira(references: Bank, target: Signals, **settings) -> np.ndarray:
 
 
 def lira_scores(
-    target: ArrayLike, references: ArrayLike, is_in, *, online=True, variance="record", center="mean", slips=False
+    target: ArrayLike,
+    references: ArrayLike,
+    is_in: ArrayLike,
+    *,
+    online: bool = True,
+    variance: str = "record",
+    center: str = "mean",
+    slips: bool = False,
 ) -> np.ndarray:
     """Log-likelihood ratio of IN to OUT (online), or −log Pr[Z > φ] under OUT (offline), averaged over queries: (n,).
     `target` (n,) or (queries, n) and `references` (models, n) or (models, queries, n) hold φ, `is_in` (models, n) which

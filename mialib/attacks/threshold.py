@@ -4,6 +4,8 @@
 p_y = exp(−loss): they are one attack under two names. Introduced in notebooks 01 and 02.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -43,7 +45,14 @@ METRICS = {  # Each turns signals into scores (n,).
 }
 
 
-def threshold_attack(shadow: Shadows, target: Signals, *, score=loss_score, per_class=False, fewest=10) -> np.ndarray:
+def threshold_attack(
+    shadow: Shadows,
+    target: Signals,
+    *,
+    score: Callable[[Signals], np.ndarray] = loss_score,
+    per_class: bool = False,
+    fewest: int = 10,
+) -> np.ndarray:
     """Scores of the target's records, shifted so that 0 is the threshold that was best on the shadow: (n,). Classes may
     have their own (`per_class`); one of which the shadow has fewer than `fewest` of a kind takes the common one."""
     shadow = fitted_on(shadow, target)

@@ -17,7 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import make_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path, PureWindowsPath
 from typing import BinaryIO
@@ -39,8 +39,17 @@ TABLES = {  # The features, the archive's checksum, and the file with the featur
     "location30": (446, "sha256:927203f85a868f8ee17a0ded1dc61699efe602167beabe34fbf45b4b1de94b33", "bangkok"),
     "texas100": (6169, "git-blob:966f7ff40b24cf5912ff84759aab9adb8c25f30e", "texas/100/feats", "texas/100/labels"),
 }
-# A file elsewhere: its name, its checksum (`sha256:…` or `git-blob:…`) and where it may be had, best first.
-Remote = make_dataclass("Remote", ["file", "checksum", "addresses"], frozen=True)
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A file elsewhere: its name, its checksum (`sha256:…` or `git-blob:…`) and where it may be had, best first."""
+
+    file: str
+    checksum: str
+    addresses: tuple[str, ...]
+
+
 _GITHUB = "https://github.com/privacytrustlab/datasets/raw/169de9de00de049dd2e571cf7279e64698ac046a"
 _PLACES = (_GITHUB, "https://www.comp.nus.edu.sg/~reza/files")
 REMOTES = {}

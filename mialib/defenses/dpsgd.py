@@ -52,12 +52,8 @@ class DPSGD(Strength):
         training.model = GradSampleModule(training.model.to(memory_format=torch.contiguous_format))
         training.model.register_forward_pre_hook(lambda _, x: x[0].clone(memory_format=torch.contiguous_format))
         training.accountant = RDPAccountant()
-        training.optimizer = DPOptimizer(
-            training.optimizer,
-            noise_multiplier=self.strength,
-            max_grad_norm=self.clip,
-            expected_batch_size=max(round(rate * len(y)), 1),
-        )
+        settings = {"noise_multiplier": self.strength, "max_grad_norm": self.clip}
+        training.optimizer = DPOptimizer(training.optimizer, **settings, expected_batch_size=round(rate * len(y)))
         training.optimizer.attach_step_hook(training.accountant.get_optimizer_hook_fn(rate))
         training.batches = lambda records, *, generator=None: poisson(records, rate, generator or training.generator)
 

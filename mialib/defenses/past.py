@@ -6,8 +6,6 @@ Each weight w pays λ·γ^α·|w|, where γ is |∂G/∂w| over its mean in the 
 The clamp of γ^α and the rest of what the paper leaves out follow its authors' code. Introduced in notebook 08.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
