@@ -20,6 +20,7 @@ from lessonlib.sweeps import MARGINS
 from mialib import metrics
 
 ROLES = (("member", "."), ("non_member", "x"))
+SHOWN = 150  # records of each role as points in the plane
 
 
 def scenarios(
@@ -55,7 +56,7 @@ def scenarios(
         f"along the pull, a star for each center and a dashed circle of radius {radius:.2f} round it. {told}.",
         caption="Normalised features and where each loss pulls them; star: the class's center, circle: the boundary "
         "that α sets, cross: the origin, open dots: where a full pull would end.",
-        size=(9.6, 3.6),
+        size=(8.2, 3.1),
         numbers=numbers,
     )
 
@@ -121,9 +122,10 @@ def features(models: dict[str, Plane]) -> Picture:
         grid = figure.subplots(2, len(models))
         for (above, under), (name, plane) in zip(grid.T, models.items(), strict=True):
             for role, marker in ROLES:
-                some = {"color": COLOR[role], "marker": marker, "s": 12, "linewidth": 0.7, "alpha": 0.7}
-                above.scatter(*plane.features[role].T, **some, label=role.replace("_", "-") + "s")
-                under.scatter(np.linalg.norm(plane.features[role], axis=1), plane.margin[role], **some)
+                some = {"color": COLOR[role], "marker": marker, "s": 11, "linewidth": 0.7}
+                places, margin = plane.features[role][:SHOWN], plane.margin[role][:SHOWN]
+                above.scatter(*places.T, **some, label=role.replace("_", "-") + "s")
+                under.scatter(np.linalg.norm(places, axis=1), margin, **some)
             above.plot(0, 0, "+", color=COLOR["mark"], markersize=10)
             above.set(title=name, aspect="equal", adjustable="datalim")
             under.axhline(0, color=COLOR["chance"], linestyle=":")
@@ -138,8 +140,9 @@ def features(models: dict[str, Plane]) -> Picture:
         draw,
         alt=f"Scatter plots for {len(models)} models. Above, 2-D features of members (blue dots) and non-members "
         f"(orange crosses); below, distance to the boundary against distance to the origin. Medians: {told}.",
-        caption="Two features of every record (above; cross: the origin), its distances (below). Scales differ.",
-        size=(9.6, 6.0),
+        caption=f"Two features of {SHOWN} records a group (above; cross: the origin) and their distances (below). "
+        "The scales differ.",
+        size=(7.6, 4.6),
         numbers=numbers,
     )
 
@@ -184,7 +187,7 @@ def margins(counts: dict[str, tuple[Sequence[int], Sequence[int]]], *, columns: 
         alt=f"{len(counts)} pairs of histograms of the distance to the boundary, members and non-members: {told}.",
         caption="Distance of each record's features to the decision boundary, negative when misclassified. Overlap: "
         "the area under both histograms.",
-        size=(9.6, 0.9 + 1.55 * rows),
+        size=(8.6, 0.9 + 1.35 * rows),
         numbers=numbers,
     )
 
