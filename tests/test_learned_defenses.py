@@ -358,13 +358,13 @@ def test_a_strong_adversary_makes_members_look_like_the_others(noisy, others, di
     gaps = []
     for strength in (0.0, 20.0):
         model = wide()
-        fit(model, noisy, replace(LONG, lr=0.2), defense=AdvReg(strength), reference=others, device="cpu")
+        fit(model, noisy, replace(LONG, lr=0.2, epochs=15), defense=AdvReg(strength), reference=others, device="cpu")
         sure = []
         for records in (noisy, digits.take(np.arange(120, 240))):
             p = torch.tensor(predict(model, records)).softmax(dim=1)
             sure.append(p.gather(1, torch.tensor(records.y)[:, None]).mean().item())
         gaps.append(sure[0] - sure[1])
-    assert gaps[1] < 0.8 * gaps[0]
+    assert gaps[1] < 0.6 * gaps[0]
 
 
 # ---------------------------------------------------------------- mixup and MMD
