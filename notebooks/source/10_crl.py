@@ -174,7 +174,7 @@ assert right[2] > right[0]
 
 # %% [markdown]
 # ## ImpRelaxLoss and the relaxed center loss from scratch
-# **ImpRelaxLoss** (Eq. 9) is $|L - \alpha|$ of the normalised loss in even epochs; in odd ones $L$ above α and the soft loss below, whose label comes from the *plain* logits.
+# **ImpRelaxLoss** (Eq. 9) is $|L - \alpha|$ of the normalised loss in even epochs; in odd ones $L$ above α and the soft loss below, whose label comes from the *plain* logits. (Algorithm 1 hands it $\tau_{rcl}$, a slip.)
 #
 # Algorithm 1 repeats the pattern on features. Each class has a center $c$; features $q$ and centers are normalised with $\tau_{rcl}$; $L_{ct}$ is half the mean squared distance of a
 # batch to its centers, with a threshold $\alpha_{rcl}$. Below it, in odd epochs, the loss is $\tfrac12\bigl(p_y \lVert q - c \rVert^2 + (1 - p_y) \lVert q \rVert^2\bigr)$. Both join as $L_{rce} + \lambda L_{rcl}$.
@@ -356,19 +356,24 @@ assert max(by_seed["CRL, α_rce = 0.5"]) < min(by_seed["cross-entropy"])
 
 # %% [markdown]
 # ## Distances to the boundary
-# The same distance for the table's ResNets (Fig. 6), from weak to strong. **Predict** who brings members and non-members together.
-
+# The same distance for the table's ResNets (Fig. 6), from weak to strong. AdvReg is explained in notebook 11. **Predict** who brings members and non-members together.
 
 # %%
+learned = sweeps.load("learned")
+
+
 def relaxed(alpha: float, form: str = "official", seed: int = 0) -> int:
     return sweep.find(defense="RelaxLoss", strength=alpha, form=form, seed=seed)
 
 
 plain = sweep.find(defense="Plain", seed=0)
 rows = {"undefended": (sweep, plain)}
-rows |= {f"RelaxLoss (CRL's form) {a:g}": (sweep, relaxed(a, "crl")) for a in (0.5, 1.0)}
+rows |= {f"CRL's RelaxLoss {a:g}": (sweep, relaxed(a, "crl")) for a in (0.5, 1.0)}
 rows |= {f"RelaxLoss {a:g}": (sweep, relaxed(a)) for a in (0.5, 1.0, 1.5)}
 rows |= {f"CRL {a:g}": (sweep, crl(alpha_rce=a)) for a in (0.5, 1.0, 1.5)}
+for strength in (0.3, 1.0, 3.0):
+    row = learned.find(defense="AdvReg", strength=strength, tuning=False)
+    rows[f"AdvReg {strength:g}"] = (learned, row)
 counts = {name: table.rows[k]["margins"] for name, (table, k) in rows.items()}
 picture = figures_10.margins(counts, columns=3)
 show(picture, name="10_margins")
@@ -376,7 +381,7 @@ lies = picture.numbers
 
 # %% [markdown]
 # **What to see.** Undefended, members lie far on the right side and {{lies['undefended overlap']:.0%}} of the two areas overlap. RelaxLoss moves everybody to the boundary: at α = 1 the members' median is {{lies['RelaxLoss 1 member median']:.1f}} (undefended
-# {{lies['undefended member median']:.1f}}) and the overlap {{lies['RelaxLoss 1 overlap']:.0%}}. CRL at 1 overlaps by {{lies['CRL 1 overlap']:.0%}} and leaves the members' median at {{lies['CRL 1 member median']:.1f}}: it keeps its confidence, as the paper says. (n = {{n}} + {{n}}, one seed.)
+# {{lies['undefended member median']:.1f}}) and the overlap {{lies['RelaxLoss 1 overlap']:.0%}}. CRL at 1 overlaps by {{lies['CRL 1 overlap']:.0%}} and leaves the members' median at {{lies['CRL 1 member median']:.1f}}: it keeps its confidence, as the paper says. AdvReg at 3 gets to {{lies['AdvReg 3 overlap']:.0%}}. (n = {{n}} + {{n}}, one seed.)
 
 # %% [markdown]
 # ## What of CRL does the work?
