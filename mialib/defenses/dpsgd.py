@@ -67,7 +67,7 @@ class DPSGD(Strength):
 
 
 def poisson(records: Pair, rate: float, generator: torch.Generator) -> Iterator[Pair]:
-    """As many batches as a shuffled pass would have, each of every record with probability `rate`."""
+    """About as many batches as a shuffled pass has, each of every record with probability `rate`."""
     x, y = records
     for _ in range(round(1 / rate)):
         chosen = (torch.rand(len(y), generator=generator) < rate).nonzero()[:, 0].to(y.device)
