@@ -72,3 +72,11 @@ def test_an_epoch_is_compared_with_a_plain_one():
     assert all(seconds > 0 for seconds, _ in found.values())
     assert found["AdvReg"][1] > 1
     assert found["MixupMMD"][1] == pytest.approx(found["MixupMMD"][0] / found["Plain"][0])
+
+
+def test_a_roc_refutes_what_it_breaks_beyond_its_intervals():
+    found = figures_11.refuted(np.minimum(3 * FPRS, 1), delta=1e-5)
+    assert 0 < found < np.log(3)
+    assert figures_11.refuted(FPRS, delta=1e-5) == 0
+    mirrored = np.where(FPRS > 0.3, 1.0, FPRS)  # Strangers are found for sure, members are not.
+    assert 3 < figures_11.refuted(mirrored, delta=1e-5) < np.log(0.7 * 1000)

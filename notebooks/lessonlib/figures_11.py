@@ -73,6 +73,21 @@ def promise(curves: dict[str, Sequence[float]], *, epsilon: float, delta: float)
     )
 
 
+def refuted(tpr: Sequence[float], *, delta: float) -> float:
+    """The largest ε that this ROC (TPR at `sweeps.FPRS`) refutes, with 95 % confidence over all its points together.
+
+    Every rate is replaced by the end of its exact interval that favours the defender.
+    """
+    share, needed = 1 - 0.05 / (2 * len(FPRS)), [0.0]
+    for member, other in zip(tpr, FPRS, strict=True):
+        low = metrics.clopper_pearson(round(member * MEMBERS), MEMBERS, confidence=share)[0]
+        high = metrics.clopper_pearson(round(other * MEMBERS), MEMBERS, confidence=share)[1]
+        for rate, limited in ((low, high), (1 - high, 1 - low)):
+            if rate > delta:
+                needed.append(float(np.log((rate - delta) / limited)))
+    return max(needed)
+
+
 @cache
 def _band(tpr: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
     """The exact 95 % interval of every TPR."""
@@ -96,7 +111,7 @@ def moves(pairs: dict[str, tuple[tuple[Estimate, Estimate], tuple[Estimate, Esti
             before, after = ((one.value, other.value) for one, other in ends)
             axes.annotate("", after, before, arrowprops={"arrowstyle": "->", "color": color, "lw": 1.6, "shrinkB": 5})
         axes.set(xlabel="test accuracy", ylabel="highest advantage")
-        figure.legend(loc="outside upper center", ncols=5)
+        figure.legend(loc="outside upper center", ncols=3)
 
     told = "; ".join(
         f"{name} from ({a.value:.2f}, {h.value:.2f}) to ({b.value:.2f}, {g.value:.2f})"
