@@ -41,18 +41,19 @@ def largest_advantage(epsilon: float, delta: float) -> float:
 
 def promise(curves: dict[str, Sequence[float]], *, epsilon: float, delta: float) -> Picture:
     """ROC curves (TPR at `sweeps.FPRS`) beside what ε allows: grey is forbidden, on log and on linear axes."""
-    fine = np.geomspace(FPRS[0], 1, 400)
+    fine = np.geomspace(FPRS[0], 1, 200)
     bound = limit(fine, epsilon=epsilon, delta=delta)
 
     def draw(figure: FigureBase) -> None:
         for axes, log in zip(figure.subplots(1, 2), (True, False), strict=True):
-            axes.fill_between(fine, bound, 1, color="#dddddd", linewidth=0, label="ruled out")
+            style = {"facecolor": "#e4e4e4", "edgecolor": "#aaaaaa", "hatch": "///", "linewidth": 0}
+            axes.fill_between(fine, bound, 1, **style, label=f"ruled out by ε = {epsilon:.3g}")
             axes.plot(fine, bound, color=COLOR["mark"], linewidth=1.2)
             for (name, tpr), (color, line) in zip(curves.items(), ATTACKS, strict=False):
-                axes.fill_between(FPRS, *_band(tuple(tpr)), color=color, alpha=0.15, linewidth=0)
+                if log:  # On linear axes they are as thin as the lines.
+                    axes.fill_between(FPRS, *_band(tuple(tpr)), color=color, alpha=0.1, linewidth=0)
                 axes.plot(FPRS, tpr, color=color, linestyle=line, label=name)
             roc_axes(axes, log)
-            axes.set_title(f"grey: ruled out by ε = {epsilon:.3g}" if log else "the same on linear axes")
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
     at = {f"{fpr:g}": float(limit(fpr, epsilon=epsilon, delta=delta)) for fpr in (0.001, 0.01, 0.1)}
@@ -64,9 +65,9 @@ def promise(curves: dict[str, Sequence[float]], *, epsilon: float, delta: float)
         alt=f"ROC curves on logarithmic and linear axes; grey is what ε = {epsilon:.3g} rules out, above a TPR of "
         + ", ".join(f"{tpr:.3g} at FPR {fpr}" for fpr, tpr in at.items())
         + f". {told}.",
-        caption=f"The loss attack's ROC, and in grey what ε = {epsilon:.3g}, δ = {delta:g} rules out; "
+        caption=f"The loss attack's ROC, and, hatched in grey, what ε = {epsilon:.3g}, δ = {delta:g} rules out; "
         "bands: 95 % intervals.",
-        size=(7.8, 4.2),
+        size=(7.4, 4.2),
         numbers={f"limit at {fpr}": tpr for fpr, tpr in at.items()}
         | {"largest advantage": largest_advantage(epsilon, delta)}
         | {f"{name} above": above for name, above in over.items()},

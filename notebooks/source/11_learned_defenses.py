@@ -161,7 +161,7 @@ assert torch.allclose(mixup_loss(model, share, partner), MixupMMD().loss(trainin
 # ## Distillation and DMP from scratch
 # A trained **teacher** answers; a fresh **student** learns the answers, not the labels. In plain distillation the teacher is asked about its members. **DMP** (distillation
 # for membership privacy) asks it about *other* records, so that the student never meets a member. It picks those where the teacher's answers have a low entropy,
-# because, so the argument goes, such answers depend little on any single member.
+# which, so the argument goes, depend little on any single member.
 
 
 # %%
@@ -238,11 +238,11 @@ else:
     print("Opacus is not installed, so the library's DP-SGD was not compared with ours.")
 
 # %% [markdown]
-# `torch.func` gives all gradients at once: `grad` of one record's loss, `vmap` over the records. The library leaves that to **Opacus**, and counts ε with it. Batch normalisation mixes the
+# `grad` is of one record's loss, `vmap` goes over the records. The library leaves both to **Opacus**, and the counting of ε. Batch normalisation mixes the
 # records of a batch; DP-SGD needs GroupNorm in its place. A finding: for convolutions on tensors laid out *channels last*, Opacus 1.6
 # returns wrong per-record gradients, and may corrupt memory. So `DPSGD.prepare` goes back to contiguous tensors.
 #
-# **Predict**: whose gradients are longer once a model is trained, those of members or of strangers? Whom does clipping hold back?
+# **Predict**: whose gradients are longer once a model is trained, those of members or of strangers?
 
 # %%
 _, member_length = private_gradient(teacher, x, y, clip=1.0, noise=0.0)
@@ -371,6 +371,7 @@ def point(k: int) -> tuple:
 
 series = {name: [point(k) for k in some.values()] for name, some in rows_of.items()}
 names = {name: list(some) for name, some in rows_of.items()}
+names["DMP"][2] += "\n"  # above its neighbour
 show(plots.tradeoff(series, undefended=point(undefended), labels=names), name="11_tradeoff")
 assert sweep.difference(taught[4.0], undefended, "accuracy").low > 0
 
@@ -401,7 +402,7 @@ Markdown("\n".join(lines))
 
 # %% [markdown]
 # *Below* is that of notebook 06: under the undefended model's interval, and a paired change that excludes 0. Every defense has such a setting; distillation with τ = 1, which copies the teacher's certainty, has not. But read the third column, too.
-# DP-SGD with a promise worth having, σ = 3, unlearns nearly everything: 1,000 records are a small crowd to hide in. Mixup got no more epochs than the others, and may need them. And DMP's economies, sure answers only or invented
+# DP-SGD with a promise worth having, σ = 3, learns next to nothing: 1,000 records are a small crowd to hide in. Mixup got no more epochs than the others, and may need them. And DMP's economies, sure answers only or invented
 # records, cost {{-change['DMP, selected']['accuracy'].value:.2f}} and {{-change['DMP, synthetic']['accuracy'].value:.2f}}: fewer, easier or worse records teach less.
 
 # %% [markdown]
@@ -473,7 +474,7 @@ assert told["α = 0.3"][-1] > told["α = 1"][-1] > told["α = 3"][-1] > 0.6
 
 # %% [markdown]
 # ## At equal accuracy
-# A model that has learned nothing is private. Six models with an accuracy between 0.55 and 0.58, two of them from the notebook before, which need no further data. **Predict** the winner.
+# A model that has learned nothing is private. Six models with an accuracy between 0.55 and 0.58, the last two without extra data. **Predict** the winner.
 
 # %%
 usual = {"alpha_rcl": 0.1, "tau_rce": 0.05, "tau_rcl": 1.0, "center_weight": 0.1, "seed": 0}
@@ -595,14 +596,14 @@ checks.check_least_epsilon(least_epsilon)
 # %% [markdown]
 # ## Recap
 # - AdvReg plays against an attacker, Mixup+MMD pulls two clouds together, DMP's student learns from strangers, DP-SGD cuts and blurs.
-# - The price is data (all but DP-SGD and plain distillation), a network (AdvReg, DMP), time (all), and accuracy: most of it under DP-SGD with a real promise.
+# - The price is data, a network, time, and accuracy: most of it under DP-SGD with a real promise.
 # - A promise (ε) holds for every attack; a measured advantage for those that were tried. Both inequalities count.
 # - AdvReg blinds the attacks that resemble its own attacker, not mere correctness. A PAST too weak to work undoes the defense before it.
 #
 # ## What this does not show
 # - One run a setting, few strengths, 1,000 members. With more records DP-SGD and mixup lose less.
 # - Nobody asked whether DMP's student leaks the *reference* records, which it did meet.
-# - What the extra labelled records would bring as *training* data; attackers with many shadows (notebook 05).
+# - What the extra records would bring as *training* data; attackers with many shadows (notebook 05).
 # - ε counts the training of one model, not the search for its settings.
 #
 # ## References
