@@ -425,7 +425,7 @@ assert equal.low < 0 < equal.high
 
 # %% [markdown]
 # ## Three seeds
-# The middle settings were trained three times, from other first weights and in another order, on the same records.
+# α = 0.5 (the upper end of each line) and 1 were trained three times, from other first weights and in another order, on the same records.
 
 # %%
 from lessonlib import figures_09
