@@ -25,7 +25,7 @@
 # | DMP, synthetic | the same, asked about invented records | none | teacher, generator | both trainings |
 # | DP-SGD | limit and blur each record's pull on the weights | none | none | a gradient for every record |
 #
-# First each from scratch on 200 small digits. Then 21 pairs of larger models tell what each is worth.
+# First each from scratch on 200 small digits. Then larger models tell what each is worth.
 
 # %%
 import copy
@@ -160,8 +160,8 @@ assert torch.allclose(mixup_loss(model, share, partner), MixupMMD().loss(trainin
 # %% [markdown]
 # ## Distillation and DMP from scratch
 # A trained **teacher** answers; a fresh **student** learns the answers, not the labels. In plain distillation the teacher is asked about its members. **DMP** (distillation
-# for membership privacy) asks it about *other* records, so that the student never meets a member. It picks those where the teacher's answers have a low entropy,
-# which, so the argument goes, depend little on any single member.
+# for membership privacy) asks it about *other* records, so that the student never meets a member. The paper picks those where the answers have a low entropy,
+# which are said to depend little on any single member.
 
 
 # %%
@@ -601,7 +601,7 @@ checks.check_least_epsilon(least_epsilon)
 # - AdvReg blinds the attacks that resemble its own attacker, not mere correctness. A PAST too weak to work undoes the defense before it.
 #
 # ## What this does not show
-# - One run a setting, few strengths, 1,000 members. With more records DP-SGD and mixup lose less.
+# - One run a setting, few strengths, 1,000 members. With more records DP-SGD and mixup may lose less.
 # - Nobody asked whether DMP's student leaks the *reference* records, which it did meet.
 # - What the extra records would bring as *training* data; attackers with many shadows (notebook 05).
 # - ε counts the training of one model, not the search for its settings.
