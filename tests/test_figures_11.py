@@ -75,8 +75,8 @@ def test_an_epoch_is_compared_with_a_plain_one():
 
 
 def test_a_roc_refutes_what_it_breaks_beyond_its_intervals():
-    found = figures_11.refuted(np.minimum(3 * FPRS, 1), delta=1e-5)
-    assert 0 < found < np.log(3)
+    allowed = figures_11.limit(FPRS, epsilon=2.0, delta=1e-5)
+    assert 1 < figures_11.refuted(allowed, delta=1e-5) < 2
     assert figures_11.refuted(FPRS, delta=1e-5) == 0
     mirrored = np.where(FPRS > 0.3, 1.0, FPRS)  # Strangers are found for sure, members are not.
     assert 3 < figures_11.refuted(mirrored, delta=1e-5) < np.log(0.7 * 1000)
