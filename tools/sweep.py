@@ -136,7 +136,7 @@ def learned() -> Iterator[Configuration]:
     yield from (private.but(defense=DPSGD(noise), recipe=replace(usual, lr=0.5)) for noise in (0.3, 1.0, 3.0))
     tuning = replace(usual, epochs=20, lr=0.02)
     for defense in (Plain(), RelaxLoss(0.5), CRL(0.5), AdvReg(1.0), MixupMMD(3.0)):
-        yield LONG.but(defense=defense).then(Past(1e-3, 1.5), tuning)
+        yield from (LONG.but(defense=defense).then(Past(strength, 1.5), tuning) for strength in (1e-3, 1e-2))
 
 
 def by_configuration(configurations: list[Configuration]) -> list[tuple]:
