@@ -41,7 +41,7 @@ def epoch_costs(
         started = configuration.build_model()
         fit(started, side.train, replace(recipe, epochs=10, batch_size=32), device=configuration.device)
         for _ in range(rounds):
-            for name, defense in arms.items():
+            for name, defense in (*arms.items(), ("Plain", Plain())):  # Plain first and last: all depends on it.
                 private = isinstance(defense, DPSGD) and configuration.model != "mlp"
                 model = (grouped if private else configuration).build_model()
                 if not private:
