@@ -535,7 +535,7 @@ known = min(sweep.rows[k]["train_accuracy"] for k in weak.values())
 
 # %% [markdown]
 # **What to see.** As in the paper P1 rises every time: by {{gain['RelaxLoss 0.5']}} after RelaxLoss, {{gain['CRL 0.5']}} after CRL, {{gain['AdvReg 1']}} after AdvReg. But the undefended model gains the most and passes these three, at {{sweep.p1(tuned['undefended']).value:.2f}};
-# Mixup+MMD first adds {{both}} to that. With λ = 0.001 P1 *falls* instead, after RelaxLoss by {{lost['RelaxLoss 0.5']}}: the first defense is gone, and {{known:.0%}} of the members are right again. A PAST
+# Mixup+MMD first adds {{both}} to that. With λ = 0.001 P1 *falls* instead, after RelaxLoss by {{-lost["RelaxLoss 0.5"].value:.2f}}: the first defense is gone, and {{known:.0%}} of the members are right again. A PAST
 # too weak to work does not add to a defense, it removes it.
 
 # %% [markdown]
