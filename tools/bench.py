@@ -6,6 +6,7 @@ A ratio compares the two on the same arrays a few minutes apart at most, so a sl
 from __future__ import annotations
 
 import bench_attacks
+import bench_defenses
 import bench_past
 import numpy as np
 import torch
@@ -74,7 +75,8 @@ def array_rows() -> list[tuple]:
 def main() -> None:
     print(f"{'what':<72}{'ours':>10}{'theirs':>10}{'ratio':>8}{'aim':>7}")
     loops = [(what, ours, theirs, theirs / ours, aim) for what, ours, theirs, aim in [*training_rows(), *array_rows()]]
-    for what, ours, theirs, ratio, aim in [*loops, *bench_past.rows(), *bench_attacks.rows(), *data_rows()]:
+    defenses = [*bench_past.rows(), *bench_defenses.rows()]
+    for what, ours, theirs, ratio, aim in [*loops, *defenses, *bench_attacks.rows(), *data_rows()]:
         print(f"{what:<72}{ours:>9.4f}s{theirs:>9.4f}s{ratio:>8.2f}{aim:>7}")
     what, seconds = bench_attacks.everything()
     print(f"{what:<72}{seconds:>9.4f}s")
