@@ -160,7 +160,7 @@ def fit(
     device: str = "auto",
     on_epoch: Callable[[nn.Module, int], dict | None] | None = None,
 ) -> list[dict]:
-    """Train `model` in place; return each epoch's number, mean loss and what `on_epoch(model, epoch)` adds."""
+    """Train `model` in place; return each epoch's number, mean loss, what the defense said and what `on_epoch` adds."""
     where = pick_device(device)
     _check(members, reference)
     model.to(where, memory_format=torch.channels_last if members.x.ndim == 4 else torch.preserve_format)

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mialib import models, training
+from mialib import augment, models, training
 from mialib.data import Records
 from mialib.signals import predict
 
@@ -24,7 +24,7 @@ def one_by_one(x: torch.Tensor, generator: torch.Generator, padding: int) -> tor
     """The definition: pad one image, cut a window out, mirror it."""
     result = torch.empty_like(x)
     for i, (down, right, mirrored) in enumerate(
-        zip(*training.draws(len(x), generator=generator, padding=padding), strict=True)
+        zip(*augment.draws(len(x), generator=generator, padding=padding), strict=True)
     ):
         height, width = x.shape[2:]
         padded = torch.zeros(x.shape[1], height + 2 * padding, width + 2 * padding, dtype=x.dtype)
@@ -43,7 +43,7 @@ def one_by_one(x: torch.Tensor, generator: torch.Generator, padding: int) -> tor
 )
 def test_a_batch_equals_the_loop_over_its_records(shape, padding, seed, layout, dtype):
     x = numbered(*shape).to(dtype).contiguous(memory_format=layout)
-    found = training.crop_and_flip(x, generator=seeded(seed), padding=padding)
+    found = augment.crop_and_flip(x, generator=seeded(seed), padding=padding)
     assert torch.equal(found, one_by_one(x, seeded(seed), padding))
     assert found.shape == x.shape
     assert found.dtype == x.dtype
@@ -53,19 +53,19 @@ def test_a_batch_equals_the_loop_over_its_records(shape, padding, seed, layout, 
 def test_the_input_is_left_alone():
     x = numbered(5, 3, 8, 8)
     before = x.clone()
-    training.crop_and_flip(x, generator=seeded(0))
+    augment.crop_and_flip(x, generator=seeded(0))
     assert torch.equal(x, before)
 
 
 def test_every_record_has_its_own_draw():
     same = numbered(1, 3, 32, 32).expand(500, -1, -1, -1)
-    different = torch.unique(training.crop_and_flip(same, generator=seeded(0)).flatten(1), dim=0)
+    different = torch.unique(augment.crop_and_flip(same, generator=seeded(0)).flatten(1), dim=0)
     # 500 draws among 9 × 9 × 2 views leave 162 × exp(−500 / 162) = 7 of them undrawn.
     assert 145 <= len(different) <= 162
 
 
 def test_all_shifts_are_equally_likely_and_half_are_mirrored():
-    down, right, mirrored = training.draws(81_000, generator=seeded(0), padding=4)
+    down, right, mirrored = augment.draws(81_000, generator=seeded(0), padding=4)
     counts = torch.bincount(down * 9 + right, minlength=81)
     assert len(counts) == 81
     assert ((counts - 1000).abs() < 5 * 1000**0.5).all()
@@ -75,19 +75,19 @@ def test_all_shifts_are_equally_likely_and_half_are_mirrored():
 def test_the_generator_alone_decides():
     x = numbered(64, 3, 16, 16)
     torch.manual_seed(1)
-    first = training.crop_and_flip(x, generator=seeded(7))
+    first = augment.crop_and_flip(x, generator=seeded(7))
     torch.manual_seed(2)
-    assert torch.equal(first, training.crop_and_flip(x, generator=seeded(7)))
+    assert torch.equal(first, augment.crop_and_flip(x, generator=seeded(7)))
     generator = seeded(7)
-    training.crop_and_flip(x, generator=generator)
-    assert not torch.equal(first, training.crop_and_flip(x, generator=generator))
+    augment.crop_and_flip(x, generator=generator)
+    assert not torch.equal(first, augment.crop_and_flip(x, generator=generator))
 
 
 def test_tables_are_refused():
     with pytest.raises(ValueError, match=r"need images .* found records of shape \(4, 600\)"):
-        training.crop_and_flip(torch.zeros(4, 600), generator=seeded(0))
+        augment.crop_and_flip(torch.zeros(4, 600), generator=seeded(0))
     with pytest.raises(ValueError, match="padding must be 0 or more"):
-        training.draws(3, generator=seeded(0), padding=-1)
+        augment.draws(3, generator=seeded(0), padding=-1)
 
 
 @pytest.fixture

@@ -23,8 +23,9 @@ from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
+from mialib.augment import crop_and_flip
 from mialib.data import Records
-from mialib.training import Recipe, Training, crop_and_flip, to_device
+from mialib.training import Recipe, Training, to_device
 
 IMAGES, BATCH, LIMIT = 20_000, 128, 2.0
 PURCHASE = (197_324, 600)

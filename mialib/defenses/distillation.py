@@ -3,7 +3,7 @@
     distilled = configuration.then(DMP(), configuration.recipe)
 
 The teacher is the model that the training starts from; the student is the same network with fresh weights. DMP, the
-distillation of Shejwalkar and Houmansadr (2021), never shows the student a member. Introduced in notebook 11.
+distillation of Shejwalkar and Houmansadr (2021), shows the student no member. Introduced in notebook 11.
 """
 
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Distillation(Plain):
 @dataclass(frozen=True)
 class DMP(Distillation):
     """`source` is what the teacher is asked about: "all" of the inference set; "selected", the `share` of it where the
-    answers have the lowest entropy; or as many "synthetic" records as there are members, from a small generator.
+    answers have the lowest entropy; or as many "synthetic" records as members, from a generator that saw them.
     """
 
     share: float = 0.5

@@ -71,5 +71,5 @@ def poisson(records: Pair, rate: float, generator: torch.Generator) -> Iterator[
     x, y = records
     for _ in range(round(1 / rate)):
         chosen = (torch.rand(len(y), generator=generator) < rate).nonzero()[:, 0].to(y.device)
-        if len(chosen):  # An empty batch would only add noise.
+        if len(chosen):  # Strictly, an empty batch is a step of noise; it does not happen at our sizes.
             yield x[chosen], y[chosen]

@@ -100,7 +100,7 @@ for form, alpha, epoch in product(("official", "crl"), (0.5, 5.0), (1, 2)):
     assert torch.allclose(ours, theirs, atol=1e-6)
 
 # %% [markdown]
-# The official loss of the hit is negative: descending, it climbs. In CRL's reading both are positive.
+# The official loss of the hit is −ℓ: descending on it raises ℓ. The sign of CRL's number tells nothing; its gradient must.
 
 # %% [markdown]
 # ## What a soft label pulls at
@@ -132,7 +132,7 @@ assert (coded[p > 0.11] > 0).all()
 peak, strongest = float(p[coded.argmax()]), float(coded.max())
 
 # %% [markdown]
-# **What to see.** Detached, the label does not pull at all. As coded, the loss is the *entropy* of the output, and its gradient **sharpens**: above $p_y = 1/10$ the model becomes
+# **What to see.** Detached, the label does not pull at its own logit. As coded, and with the other classes alike, the loss is the *entropy* of the output, and its gradient **sharpens**: above $p_y = 1/10$ the model becomes
 # surer of the label, fastest at {{peak:.2f}} with {{strongest:.2f}}, where cross-entropy pulls with {{float(pulls['cross-entropy'][coded.argmax()]):.2f}}. So in CRL's reading one epoch climbs and the next sharpens. The RelaxLoss in CRL's tables is not the official one.
 #
 # Both codes can clamp $p_y$ at `upper`, which CRL's paper does not print. At 1, the default, that does nothing.
@@ -170,7 +170,7 @@ assert right[2] > right[0]
 
 # %% [markdown]
 # **What to see.** A hit keeps a loss: at a lead of 12 it is {{right[2]:.2f}} with τ = 0.2, against {{right[0]:.5f}}. A bad miss costs *less*: {{wrong[1]:.1f}} with τ = 0.05 and
-# {{wrong[2]:.1f}} with τ = 0.2, instead of {{wrong[0]:.1f}}. So it does not amplify what is wrong; it keeps hits in play. And it bounds the loss from below: an α under that floor is never reached (exercise 10.1).
+# {{wrong[2]:.1f}} with τ = 0.2, instead of {{wrong[0]:.1f}}. So a bad miss is not amplified (a close one can be); hits stay in play. And it bounds the loss from below: an α under that floor is never reached (exercise 10.1).
 
 # %% [markdown]
 # ## ImpRelaxLoss and the relaxed center loss from scratch
@@ -381,7 +381,7 @@ lies = picture.numbers
 
 # %% [markdown]
 # **What to see.** Undefended, members lie far on the right side and {{lies['undefended overlap']:.0%}} of the two areas overlap. RelaxLoss moves everybody to the boundary: at α = 1 the members' median is {{lies['RelaxLoss 1 member median']:.1f}} (undefended
-# {{lies['undefended member median']:.1f}}) and the overlap {{lies['RelaxLoss 1 overlap']:.0%}}. CRL at 1 overlaps by {{lies['CRL 1 overlap']:.0%}} and leaves the members' median at {{lies['CRL 1 member median']:.1f}}: it keeps its confidence, as the paper says. AdvReg at 3 gets to {{lies['AdvReg 3 overlap']:.0%}}. (n = {{n}} + {{n}}, one seed.)
+# {{lies['undefended member median']:.1f}}) and the overlap {{lies['RelaxLoss 1 overlap']:.0%}}. CRL at 1 overlaps by {{lies['CRL 1 overlap']:.0%}} and leaves the members' median at {{lies['CRL 1 member median']:.1f}}: it keeps more confidence. AdvReg at 3 gets to {{lies['AdvReg 3 overlap']:.0%}}. (n = {{n}} + {{n}}, one seed.)
 
 # %% [markdown]
 # ## What of CRL does the work?
@@ -400,8 +400,12 @@ arms = {
     "RelaxLoss": [relaxed(a) for a in four],
     "RelaxLoss, CRL's form": [relaxed(a, "crl") for a in (0.5, 1.0)],
     "ImpRelaxLoss": [crl(alpha_rce=a, center_weight=0.0) for a in four],
-    "centers only, λ 0.001": [crl(alpha_rce=a, center_weight=1e-3, **bare) for a in (0.5, 1.0)],
-    "centers only, λ 0.01": [crl(alpha_rce=a, center_weight=1e-2, **bare) for a in (0.5, 1.0)],
+    "CRL's RelaxLoss, centers, λ 0.001": [
+        crl(alpha_rce=a, center_weight=1e-3, **bare) for a in (0.5, 1.0)
+    ],
+    "CRL's RelaxLoss, centers, λ 0.01": [
+        crl(alpha_rce=a, center_weight=1e-2, **bare) for a in (0.5, 1.0)
+    ],
     "CRL": [crl(alpha_rce=a) for a in four],
 }
 
@@ -411,7 +415,7 @@ names = {name: [f"{sweep.rows[k].get('alpha_rce', sweep.rows[k].get('strength'))
          for name, some in arms.items()}  # fmt: skip
 picture = plots.tradeoff(series, undefended=point(plain), labels=names)
 show(picture, name="10_ablation")
-half, gathered = relaxed(0.5), arms["centers only, λ 0.01"][0]
+half, gathered = relaxed(0.5), arms["CRL's RelaxLoss, centers, λ 0.01"][0]
 weaker = sweep.difference(crl(alpha_rce=0.5), half, "highest")
 better = sweep.difference(gathered, half, "accuracy")
 equal = sweep.difference(gathered, half, "highest")
@@ -421,7 +425,7 @@ assert equal.low < 0 < equal.high
 
 # %% [markdown]
 # **What to see.** The same α is not the same strength: CRL at 0.5 leaks {{weaker}} more than RelaxLoss at 0.5 (paired), for its loss is another one and ends under α. So compare along the accuracy. Near 0.57, CRL
-# and RelaxLoss at 1 lie together. Centers *without* normalisation, λ = 0.01, lie lowest: {{better}} more accuracy than RelaxLoss at 0.5, with an advantage that cannot be told apart ({{equal}}). The paper, too, has its highest accuracy there. The method, or the seed?
+# and RelaxLoss at 1 lie together. Centers *without* normalisation, λ = 0.01, lie lowest: {{better}} more accuracy than RelaxLoss at 0.5, with an advantage that cannot be told apart ({{equal}}). The paper, too, has its highest accuracy there. The method, or the one seed?
 
 # %% [markdown]
 # ## Three seeds
@@ -463,10 +467,10 @@ assert all(sweep.difference(*pair, "highest").low > 0 for pair in halves)
 assert all(one.low < 0 < one.high for one in rivals["RelaxLoss"][:2] + rivals["ImpRelaxLoss"])
 
 # %% [markdown]
-# **What to see.** The undefended accuracy alone ranges from {{min(ends):.2f}} to {{max(ends):.2f}}. CRL minus RelaxLoss at α = 1: highest advantage {{rivals['RelaxLoss'][0]}}, accuracy {{rivals['RelaxLoss'][1]}} (Student's interval, three seeds): **a tie**. At 0.5 they are {{rivals['RelaxLoss'][2]}}
+# **What to see.** The undefended accuracy alone ranges from {{min(ends):.2f}} to {{max(ends):.2f}}. CRL minus RelaxLoss at α = 1: highest advantage {{rivals['RelaxLoss'][0]}}, accuracy {{rivals['RelaxLoss'][1]}} (Student's interval, three seeds): **not told apart**. At 0.5 the differences are {{rivals['RelaxLoss'][2]}}
 # and {{rivals['RelaxLoss'][3]}}; in each of the three CRL leaks more. CRL minus ImpRelaxLoss at 1: {{rivals['ImpRelaxLoss'][0]}} in advantage. The paper's ordering, CRL first, does not show at our defaults.
 #
-# Why? Its RelaxLoss is not the official one; it trains on 15,000 members, we on {{n}}. And our default centers gather nothing, so this CRL is nearly ImpRelaxLoss.
+# Perhaps because its RelaxLoss is not the official one; it trains on 15,000 members, we on {{n}}; and our default centers gather nothing, so this CRL is nearly ImpRelaxLoss.
 
 # %% [markdown]
 # ## Turn the knobs
@@ -494,7 +498,7 @@ def knobs(**values: float) -> plots.Picture:
 
 
 sliders = {
-    name: widgets.steps(values, start=values[1], label=sign)
+    name: widgets.steps(values, start=usual[name], label=sign)
     for name, (sign, values) in KNOBS.items()
 }
 widgets.explore(knobs, **sliders)
@@ -553,12 +557,12 @@ for some in cells.values():
         assert all(leak > other[1] for (a, v), other in some.items() if v == value and a > alpha)
 
 # %% [markdown]
-# **What to see.** In each column a larger $\alpha_{rce}$ leaks less. Along a row the accuracy goes up and down, and so does noise: `printed_step` should be nearly the same step ($\lambda$ / (1 − momentum) = 1), yet its accuracy is {{printed:.2f}} instead of {{usually[0]:.2f}}.
+# **What to see.** In each column a larger $\alpha_{rce}$ leaks less. Along a row the accuracy goes up and down, and so does the noise of training: `printed_step` should be nearly the same step ($\lambda$ / (1 − momentum) = 1), yet its accuracy is {{printed:.2f}} instead of {{usually[0]:.2f}}.
 
 # %% [markdown]
 # ## Choose before you look
-# A defender may look at members, and at held-out records that will not be reported on. So: promise to lose at most 0.05 of accuracy, take the setting with the lowest highest advantage on *half* of the
-# records, and read it off on the other half; a hundred draws, each family alone.
+# A defender may look at members, and at held-out records that will not be reported on. So: promise to lose at most 0.05 of accuracy, take the setting whose strongest attack is weakest on *half* of the
+# records, and read it off on the other half; brackets hold the middle 95 % of a hundred draws.
 
 # %%
 from dataclasses import replace
@@ -611,7 +615,7 @@ assert gained.high < 0 < kept_up.high
 Markdown("\n".join(lines))
 
 # %% [markdown]
-# We recommend $\alpha_{rce}$ = 1, since 0.5 leaves most of the advantage and 1.5 ruins the model; $\tau_{rce}$ = 0.05 or 0; $\alpha_{rcl}$ = 0.1, which stays out of reach; and λ = 0.3 or $\tau_{rcl}$ = 0.3, whichever makes the center loss *fall* by a fifth or so: that needs no attack to see. So tuned,
+# We recommend $\alpha_{rce}$ = 1, since 0.5 leaves most of the advantage and 1.5 ruins the model; $\tau_{rce}$ = 0.05 or 0; $\alpha_{rcl}$ = 0.1, which stays out of reach; and λ = 0.3 or $\tau_{rcl}$ = 0.3, whichever makes the center loss *fall* by a fifth or so: that needs no attack to see. With $\tau_{rcl}$ = 0.3
 # CRL passes RelaxLoss at 1: {{gained}} in advantage, {{kept_up}} in accuracy (paired, on the records that also chose it). But these are single trainings, CRL's family has {{len(families['CRL'])}} settings to RelaxLoss' {{len(families['RelaxLoss'])}}, and the seeds of the default alone range from {{min(reach):.2f}} to {{max(reach):.2f}}. Repeat before you believe.
 
 # %% [markdown]
@@ -667,8 +671,8 @@ checks.check_sharpening(sharpening)
 # ## Recap
 # - RelaxLoss stops at a loss of α: $|L - \alpha|$ in odd epochs (official) or even ones (CRL), and a flattening loss between. CRL's reading of it sharpens instead, for the soft label is not detached.
 # - Normalised logits keep hits in play and make bad misses cheaper. The third center scenario pulls a record to $p_y\,c$.
-# - RelaxLoss pulls everybody to the boundary; CRL keeps its confidence and lets members and non-members overlap.
-# - At α = 1 and our defaults CRL and RelaxLoss tie over three seeds. Centers that gather (λ or $\tau_{rcl}$ = 0.3) did better in one.
+# - RelaxLoss pulls everybody to the boundary; CRL keeps more confidence and overlaps no more.
+# - At α = 1 and our defaults three seeds cannot tell CRL from RelaxLoss. Centers that gather (λ or $\tau_{rcl}$ = 0.3) did better in one.
 #
 # ## What this does not show
 # - More than three seeds, or the tuned settings at more than one. Record intervals (n = {{n}} + {{n}}) do not cover training.
