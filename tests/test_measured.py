@@ -105,6 +105,7 @@ DEFENDED = {
     "uniform ℓ1 (PAST, α = 0), λ = 0.001": "images-tuned-cifar10-past-alpha=0.0-per=epoch",
     "PAST, α = 1.5, λ = 0.001": "images-tuned-cifar10-past-per=epoch-sample=256",
     "PAST, α = 2, λ = 0.001": "images-tuned-cifar10-past-alpha=2.0-per=epoch-sample=256",
+    "RelaxLoss, α = 1": "images-cifar10-relaxloss",
     "CRL, α_rce = 1": "images-cifar10-crl",
 }
 
@@ -119,10 +120,11 @@ def test_the_readme_quotes_the_defended_models_rightly():
         loss[name] = f"{found['value']:.2f} [{found['low']:.2f}, {found['high']:.2f}]"
     entropies = [
         json.loads((folders[name] / "result.json").read_text())["attacks"]["modified entropy"]["auc"]
-        for name in ("undefended", "CRL, α_rce = 1")
+        for name in ("undefended", "CRL, α_rce = 1", "RelaxLoss, α = 1")
     ]
-    before, after = ("{value:.2f} [{low:.2f}, {high:.2f}]".format(**auc) for auc in entropies)
+    before, after, further = ("{value:.2f} [{low:.2f}, {high:.2f}]".format(**auc) for auc in entropies)
     assert f"the AUC of the modified entropy falls from {before} to {after}." in text
+    assert f"RelaxLoss as its own authors coded it goes further, to {further}, for about one point" in text
     past, uniform = (loss[name] for name in ("PAST, α = 2, λ = 0.001", "uniform ℓ1 (PAST, α = 0), λ = 0.001"))
     assert f"the loss attack from {loss['undefended'][:4]} to {past}, uniform ℓ1 to {uniform};" in " ".join(
         text.split()
