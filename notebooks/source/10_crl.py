@@ -400,12 +400,8 @@ arms = {
     "RelaxLoss": [relaxed(a) for a in four],
     "RelaxLoss, CRL's form": [relaxed(a, "crl") for a in (0.5, 1.0)],
     "ImpRelaxLoss": [crl(alpha_rce=a, center_weight=0.0) for a in four],
-    "CRL's RelaxLoss, centers, λ 0.001": [
-        crl(alpha_rce=a, center_weight=1e-3, **bare) for a in (0.5, 1.0)
-    ],
-    "CRL's RelaxLoss, centers, λ 0.01": [
-        crl(alpha_rce=a, center_weight=1e-2, **bare) for a in (0.5, 1.0)
-    ],
+    "without τ, λ 0.001": [crl(alpha_rce=a, center_weight=1e-3, **bare) for a in (0.5, 1.0)],
+    "without τ, λ 0.01": [crl(alpha_rce=a, center_weight=1e-2, **bare) for a in (0.5, 1.0)],
     "CRL": [crl(alpha_rce=a) for a in four],
 }
 
@@ -415,7 +411,7 @@ names = {name: [f"{sweep.rows[k].get('alpha_rce', sweep.rows[k].get('strength'))
          for name, some in arms.items()}  # fmt: skip
 picture = plots.tradeoff(series, undefended=point(plain), labels=names)
 show(picture, name="10_ablation")
-half, gathered = relaxed(0.5), arms["CRL's RelaxLoss, centers, λ 0.01"][0]
+half, gathered = relaxed(0.5), arms["without τ, λ 0.01"][0]
 weaker = sweep.difference(crl(alpha_rce=0.5), half, "highest")
 better = sweep.difference(gathered, half, "accuracy")
 equal = sweep.difference(gathered, half, "highest")

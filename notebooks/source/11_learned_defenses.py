@@ -534,7 +534,7 @@ known = min(sweep.rows[k]["train_accuracy"] for k in weak.values())
 
 # %% [markdown]
 # **What to see.** As in the paper P1 rises every time: by {{gain['RelaxLoss 0.5']}} after RelaxLoss, {{gain['CRL 0.5']}} after CRL, {{gain['AdvReg 1']}} after AdvReg. But the undefended model gains the most: with PAST alone it ends at {{sweep.p1(tuned['undefended']).value:.2f}},
-# {{ahead}} beside PAST after RelaxLoss; Mixup+MMD first adds {{both}}. With λ = 0.001 P1 *falls* instead, after RelaxLoss by {{-lost["RelaxLoss 0.5"].value:.2f}}: the first defense is gone, and {{known:.0%}} of the members are right again. Training
+# {{ahead}} above PAST after RelaxLoss; Mixup+MMD first adds {{both}}. With λ = 0.001 P1 *falls* instead, after RelaxLoss by {{-lost["RelaxLoss 0.5"].value:.2f}}: the first defense is gone, and {{known:.0%}} of the members are right again. Training
 # on without a defense removes it, and a PAST too weak does not make up for that.
 
 # %% [markdown]
