@@ -38,6 +38,12 @@ def members(digits):
     return digits.take(np.arange(60))
 
 
+@pytest.fixture(scope="session")
+def others(digits):
+    """Non-members."""
+    return digits.take(np.arange(60, 110))
+
+
 @pytest.fixture(scope="module")
 def one_thread():
     """The same bits need the same number of threads; with one, small networks are quickest too."""

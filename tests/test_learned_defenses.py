@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
+from small_networks import normalised, perceptron
 from torch import nn
 from torch.nn import functional as F
 
@@ -24,22 +25,6 @@ LONG = Recipe(epochs=40, batch_size=16, lr=0.1)
 CPU = torch.device("cpu")
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.fixture(scope="module")
-def others(digits):
-    return digits.take(np.arange(60, 110))
-
-
-def perceptron():
-    return models.build("mlp", shape=(1, 8, 8), classes=10, widths=(12,))
-
-
-def normalised():
-    """BatchNorm, and a dropout that draws from the global generator."""
-    torch.manual_seed(1)
-    features = [nn.Conv2d(1, 3, 3, stride=2), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Dropout(0.1)]
-    return models.Network(nn.Sequential(*features), nn.Linear(27, 10))
 
 
 def state(model):

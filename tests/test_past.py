@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
+from small_networks import perceptron
 from torch import nn
 from torch.nn import functional as F
 
@@ -24,15 +25,6 @@ EPS = torch.finfo(torch.float32).eps
 
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.fixture(scope="module")
-def others(digits):
-    return digits.take(np.arange(60, 110))
-
-
-def perceptron():
-    return models.build("mlp", shape=(1, 8, 8), classes=10, widths=(12,))
 
 
 def normalised():

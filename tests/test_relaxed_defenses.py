@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
+from small_networks import normalised, perceptron
 from torch import nn
 from torch.nn import functional as F
 
@@ -20,17 +21,6 @@ STILL = Recipe(epochs=6, batch_size=60, lr=0.0)  # Nothing moves: every epoch ha
 OFF = {"alpha_rce": 0.0, "alpha_rcl": 0.0, "tau_rce": 0.0, "tau_rcl": 0.0, "center_weight": 0.0}
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-def perceptron():
-    return models.build("mlp", shape=(1, 8, 8), classes=10, widths=(12,))
-
-
-def normalised():
-    """BatchNorm, and a dropout that draws from the global generator."""
-    torch.manual_seed(1)
-    features = [nn.Conv2d(1, 3, 3, stride=2), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Dropout(0.1)]
-    return models.Network(nn.Sequential(*features), nn.Linear(27, 10))
 
 
 def trained(members, defense, recipe=SMALL, *, make=perceptron, **options):

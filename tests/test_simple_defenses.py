@@ -33,11 +33,6 @@ STRENGTHS = {L1: 0.01, L2: 0.1, Dropout: 0.5, LabelSmoothing: 0.3, ConfidencePen
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-@pytest.fixture(scope="module")
-def others(digits):
-    return digits.take(np.arange(60, 110))
-
-
 def network():
     """Two hidden layers, and a dropout of its own that draws from the same generator as a defense would."""
     built = models.build("mlp", shape=(1, 8, 8), classes=10, widths=(12, 8))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mialib.defenses.relaxloss import confidence, soft_loss
+from mialib.defenses.relaxloss import confidence, relax, soft_loss
 from mialib.errors import between
 from mialib.signals import eval_mode
 from mialib.training import Plain, Training
@@ -58,14 +58,14 @@ class CRL(Plain):
         logits = training.model.classify(features)
         scored, even = normalized(logits, self.tau_rce), training.epoch % 2 == 0
         soft = soft_loss(scored, logits, y, upper=self.upper_rce).mean()
-        relaxed = relax(ce := F.cross_entropy(scored, y), soft, alpha=self.alpha_rce, even=even)
+        relaxed = relax(ce := F.cross_entropy(scored, y), soft, alpha=self.alpha_rce, turns=even)
         training.say(below_rce=(ce.detach() < self.alpha_rce).float(), loss_rce=ce.detach())
         if not self.center_weight:
             return relaxed
         placed, centers = normalized(features, self.tau_rcl), normalized(training.centers, self.tau_rcl)
         distance, p = (placed - centers[y]).square().sum(dim=1), confidence(logits, y).clamp(max=self.upper_rcl)
         inward = (p * distance + (1 - p) * placed.square().sum(dim=1)).mean() / 2
-        gathered = relax(ct := distance.mean() / 2, inward, alpha=self.alpha_rcl, even=even)
+        gathered = relax(ct := distance.mean() / 2, inward, alpha=self.alpha_rcl, turns=even)
         training.say(below_rcl=(ct.detach() < self.alpha_rcl).float(), loss_rcl=ct.detach())
         return relaxed + self.center_weight * gathered
 
@@ -81,8 +81,3 @@ class CRL(Plain):
 def normalized(vectors: Tensor, tau: float) -> Tensor:
     """v / (1 + τ‖v‖) of each row, Eq. 5: shorter than 1/τ, and unchanged at τ = 0."""
     return vectors / (1 + tau * (vectors.norm(dim=1, keepdim=True) + 1e-7)) if tau else vectors
-
-
-def relax(loss: Tensor, soft: Tensor, *, alpha: float, even: bool) -> Tensor:
-    """The three scenarios of a batch, Eq. 9: |L − α| in even epochs; in odd ones L above α, and the soft loss below."""
-    return (loss - alpha).abs() if even else torch.where(loss > alpha, loss, soft)

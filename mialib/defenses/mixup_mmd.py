@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from mialib.defenses.simple import Strength
 from mialib.errors import between
 from mialib.signals import eval_mode
-from mialib.training import Plain, Training
+from mialib.training import Training
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class MixupMMD(Strength):
 
     def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
         if not self.mixup:
-            return Plain.loss(self, training, x, y)
+            return super().loss(training, x, y)
         weight = float(torch.distributions.Beta(self.mixup, self.mixup).sample())
         partner = torch.randperm(len(y), generator=training.generator).to(y.device)
         logits = training.model(weight * x + (1 - weight) * x[partner])

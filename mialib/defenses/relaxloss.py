@@ -37,11 +37,15 @@ class RelaxLoss(Strength):
         losses, soft = F.cross_entropy(logits, y, reduction="none"), soft_loss(logits, logits, y, upper=self.upper)
         mean = F.cross_entropy(logits, y)
         training.say(below=(mean.detach() < self.strength).float())
-        if training.epoch % 2 == (1 if self.form == "official" else 0):
-            return (mean - self.strength).abs()
         if self.form == "official":
             soft = (logits.argmax(dim=1) != y) * soft - losses
-        return torch.where(mean > self.strength, mean, soft.mean())
+        turns = training.epoch % 2 == (1 if self.form == "official" else 0)
+        return relax(mean, soft.mean(), alpha=self.strength, turns=turns)
+
+
+def relax(loss: Tensor, soft: Tensor, *, alpha: float, turns: bool) -> Tensor:
+    """The three scenarios of a batch: |L − α| in epochs that turn; in the others L above α, and the soft loss below."""
+    return (loss - alpha).abs() if turns else torch.where(loss > alpha, loss, soft)
 
 
 def soft_loss(scored: Tensor, logits: Tensor, y: Tensor, *, upper: float = 1.0) -> Tensor:

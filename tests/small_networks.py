@@ -1,0 +1,17 @@
+"""Networks that train in a blink, for the tests of several defenses."""
+
+import torch
+from torch import nn
+
+from mialib import models
+
+
+def perceptron():
+    return models.build("mlp", shape=(1, 8, 8), classes=10, widths=(12,))
+
+
+def normalised(dropout=0.1):
+    """A convolution, BatchNorm and a linear layer, and a dropout that draws from the global generator."""
+    torch.manual_seed(1)
+    features = [nn.Conv2d(1, 3, 3, stride=2), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Dropout(dropout)]
+    return models.Network(nn.Sequential(*features), nn.Linear(27, 10))
