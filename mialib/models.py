@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mialib.errors import between, known, refuse
+from mialib.sparsity.butterfly import convert
 
 Shape = tuple[int, ...]
 STEMS = {"cifar": {"kernel_size": 3, "padding": 1}, "imagenet": {"kernel_size": 7, "stride": 2, "padding": 3}}
@@ -87,12 +88,18 @@ def mlp(shape: Shape, classes: int, *, widths: tuple[int, ...] = (1024, 512, 256
     return Network(nn.Sequential(nn.Flatten(), *hidden), nn.Linear(sizes[-1], classes))
 
 
-def resnet20(shape: Shape, classes: int, *, width: int = 16, norm: str = "batch") -> Network:
-    """The ResNet-20 with projection shortcuts: 272,474 parameters at width 16 on colour images."""
+def resnet20(
+    shape: Shape, classes: int, *, width: int = 16, norm: str = "batch", segments: int = 0, factors: int = 2
+) -> Network:
+    """The ResNet-20 with projection shortcuts: 272,474 parameters at width 16 on colour images. The 3×3 convolutions of
+    its last `segments`, of three blocks each, are butterflies of so many `factors`, or none are."""
     between(1, math.inf, whole=True, width=width)
+    between(0, 3, whole=True, segments=segments)
     stem = convolution(shape[0], width, norm=norm, **STEMS["cifar"])
     widths = [width] * 4 + [2 * width] * 3 + [4 * width] * 3  # of the stem, then of each block
-    blocks = [Block(*pair, norm=norm) for pair in pairwise(widths)]
+    blocks = nn.ModuleList(Block(*pair, norm=norm) for pair in pairwise(widths))
+    if segments:
+        convert(blocks[-3 * segments :], factors)
     return Network(nn.Sequential(*stem, *blocks, *pool()), nn.Linear(4 * width, classes))
 
 

@@ -7,7 +7,8 @@
 from dataclasses import dataclass, replace
 
 from mialib.configurations import Configuration
-from mialib.defenses import Past
+from mialib.defenses import BestCheckpoint, Past
+from mialib.defenses.pruning import imp
 from mialib.errors import known
 from mialib.training import Recipe
 
@@ -30,6 +31,10 @@ QUICK = {
     "baskets": (_SHOPPERS := Configuration(data="shoppers", model="mlp", recipe=Recipe(epochs=40, lr=0.05))),
     # Relaxing needs epochs; larger batches make them cheap.
     "images long": Configuration(size=6000, options={"width": 8}, recipe=Recipe(epochs=30, lr=0.05)),
+    # Pruning takes the best epoch by validation records; with more epochs than "images" all late ones are good.
+    "images dense": (_DENSE := _LETTERS.but(recipe=replace(_LETTERS.recipe, epochs=20), validation=0.1, trace=0)),
+    "images pruned": imp(_DENSE, 8, share=0.36)[-1],  # Two of the paper's rounds in one.
+    "images butterfly": _DENSE.but(defense=BestCheckpoint(), options={"width": 8, "segments": 3, "factors": 2}),
     "images tuned": _LETTERS.then(Past(2e-3, 1.5), Recipe(20, lr=0.1, weight_decay=1e-3)),
     "baskets tuned": _SHOPPERS.then(Past(1e-3, 1.5), Recipe(20, lr=0.01)),
 }
@@ -39,6 +44,9 @@ CPU = {
     "images": Configuration(data="cifar10", size=18_000, recipe=Recipe(epochs=50), trace=10),
     "baskets": Configuration(data="purchase100", size=24_000, model="mlp", recipe=Recipe(epochs=60, lr=0.05)),
 }
+CPU["images pruned"] = imp(CPU["images"], 3, share=0.45, best=False)[-1]  # The last epoch: all have the same members.
+CPU["images butterfly"] = CPU["images"].but(options={"segments": 2, "factors": 2})
+CPU["images butterfly 3"] = CPU["images"].but(options={"segments": 2, "factors": 3})
 CPU["images tuned"] = CPU["images"].then(Past(1e-3, 1.5, per="epoch", sample=256), Recipe(50, lr=0.05), trace=5)
 CPU["baskets tuned"] = CPU["baskets"].then(Past(1e-3, 1.5), Recipe(20, lr=0.01))
 
@@ -94,10 +102,23 @@ CRL = {
     **_crl("svhn", "resnet18", 40, 0.1, (10, 0.01), (30, 1e-3)),
 }
 
-# The dense network of the sparsity paper's Table 1: 14,000 members, 1,000 validation records a side.
-_DENSE = Recipe(300, 256, lr=0.03, weight_decay=5e-3, schedule="steps", augment=True)
-_QUARTERS = Configuration(data="cifar10", split="quarters", validation=1 / 15, recipe=_DENSE, device="auto")
-SPARSITY = {"sparsity cifar10 resnet20": _QUARTERS}
+# The sparsity paper's Table 1: 14,000 members, 1,000 validation records a side; each round of pruning trains as the
+# dense network does. Butterflies in the last S segments with L factors have a rate and weight decay of their own.
+_STEPS = Recipe(300, 256, lr=0.03, weight_decay=5e-3, schedule="steps", augment=True)
+_QUARTERS = Configuration(data="cifar10", split="quarters", validation=1 / 15, recipe=_STEPS, device="auto")
+_BEST, *_, _PRUNED = imp(_QUARTERS, 24)
+SPARSITY = {"sparsity dense": _BEST, "sparsity imp": _PRUNED}
+for _segments, _factors, _lr, _decay in (
+    (1, 2, 0.3, 5e-4),
+    (1, 3, 0.3, 1e-4),
+    (2, 2, 0.3, 5e-4),
+    (2, 3, 0.1, 1e-3),
+    (3, 2, 0.3, 5e-4),
+    (3, 3, 0.1, 1e-3),
+):
+    _sparse = {"segments": _segments, "factors": _factors}
+    _recipe = replace(_STEPS, lr=_lr, weight_decay=_decay)
+    SPARSITY[f"sparsity butterfly S={_segments} L={_factors}"] = _BEST.but(options=_sparse, recipe=_recipe)
 
 # PAST's own set-up for the lessons, and every experiment of the papers by name.
 PAPER = {"images": PAST["past cifar10"], "baskets": PAST["past purchase100"], **PAST, **CRL, **SPARSITY}

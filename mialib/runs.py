@@ -129,7 +129,7 @@ def _fit(configuration: Configuration, model: models.Network, side: splits.Side)
         accuracies = {f"{part}_accuracy": float(correct.mean()) for part, correct in right.items()}
         return accuracies | {"loss_gap": loss_gap(signals)}
 
-    parts = {"reference": side.inference, "validation": side.validation}
+    parts = {"reference": side.inference, "validation": side.validation, "fresh": configuration.build_model}
     settings = {"defense": configuration.defense, "seed": configuration.seed_for("fit"), "device": configuration.device}
     history = fit(model, side.train, configuration.recipe, **settings, **parts, on_epoch=look)
     if "loss_gap" not in history[-1]:  # A defense stopped early.

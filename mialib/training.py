@@ -73,6 +73,7 @@ class Training:
     members: Pair
     reference: Pair | None
     validation: Pair | None
+    fresh: Callable[[], nn.Module] | None  # builds the model as it was before its very first step
     generator: torch.Generator  # for a defense's own draws, which never change the members' order
     epoch: int = 0
     schedule: LRScheduler | None = None  # made after `prepare`; a defense may restart it
@@ -156,6 +157,7 @@ def fit(
     defense: Plain = Plain(),
     reference: Records | None = None,  # non-members that a defense may tune on; never evaluate on them
     validation: Records | None = None,  # records that a defense may choose by; never evaluate on them
+    fresh: Callable[[], nn.Module] | None = None,  # builds the network with its first weights, for rewinding
     seed: int = 0,
     device: str = "auto",
     on_epoch: Callable[[nn.Module, int], dict | None] | None = None,
@@ -166,7 +168,7 @@ def fit(
     model.to(where, memory_format=torch.channels_last if members.x.ndim == 4 else torch.preserve_format)
     order, generator = torch.Generator().manual_seed(seed), torch.Generator().manual_seed(seed + 1)
     parts = [to_device(part, where) if part is not None else None for part in (members, reference, validation)]
-    training, history = Training(model, recipe.optimizer(model), recipe, *parts, generator), []
+    training, history = Training(model, recipe.optimizer(model), recipe, *parts, fresh, generator), []
     with torch.random.fork_rng(devices=[where] if where.type == "cuda" else []):
         torch.manual_seed(seed)  # Dropout draws from the global generator; give it back as it was.
         if (outputs := training.look(training.members[0][:1]).shape[1]) != members.classes:

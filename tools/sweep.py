@@ -8,8 +8,9 @@ Runs go through the store, side by side, so that a second call does only what is
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,6 +28,7 @@ from mialib.defenses import (
     L1,
     L2,
     AdvReg,
+    BestCheckpoint,
     ConfidencePenalty,
     Distillation,
     Dropout,
@@ -37,8 +39,11 @@ from mialib.defenses import (
     Past,
     Plain,
     RelaxLoss,
+    Stop,
 )
+from mialib.defenses.pruning import imp
 from mialib.signals import Signals, collect, loss_gap, predict
+from mialib.sparsity.magnitude import layers, masks, remaining
 from mialib.training import fit
 from notebooks import ROOT
 
@@ -139,10 +144,34 @@ def learned() -> Iterator[Configuration]:
         yield from (LONG.but(defense=defense).then(Past(strength, 1.5), tuning) for strength in (1e-3, 1e-2))
 
 
-def by_configuration(configurations: list[Configuration]) -> list[tuple]:
+DENSE = QUICK.experiments["images dense"]
+
+
+def pruned() -> Iterator[Configuration]:
+    """IMP by three seeds, beside the same rounds without pruning, one-shot pruning, and dense networks that are stopped
+    early or narrow; and with rewinding by one seed."""
+    for seed in range(3):
+        base = DENSE.but(seed=seed)
+        yield from imp(base, 8, share=0.36)
+        yield from imp(base, 3, share=0.0)[1:]
+        yield from (imp(base, 1, share=round(1 - 0.64**k, 4))[-1] for k in (4, 8))
+        yield from (base.but(defense=Stop(after)) for after in (3, 5, 7, 9, 12))
+        yield from (base.but(options={"width": width}, defense=BestCheckpoint()) for width in (2, 3, 5))
+    yield from imp(DENSE, 8, share=0.36, rewind=True)[1:]
+
+
+def butterflies() -> Iterator[Configuration]:
+    """Butterflies in the last S segments with L factors, by three seeds; the dense network first."""
+    for seed in range(3):
+        base = DENSE.but(seed=seed, defense=BestCheckpoint())
+        yield base
+        for segments, factors in product((1, 2, 3), (2, 3)):
+            yield base.but(options=base.options | {"segments": segments, "factors": factors})
+
+
+def by_configuration(configurations: list[Configuration], of: Callable[[Configuration], tuple]) -> list[tuple]:
     """What the attacks said of each configuration's target, worked out side by side."""
     runs.get_all([c.but(side=side) for c in configurations for side in ("target", "shadow")])
-    of = of_longer_run if configurations[0] == LONG else of_configuration
     work = Parallel(n_jobs=-1, return_as="generator")(delayed(of)(c) for c in configurations)
     return list(tqdm(work, "attacks", total=len(configurations)))
 
@@ -168,6 +197,28 @@ def of_longer_run(configuration: Configuration) -> tuple:
             "roc": [round(float(tpr[fpr <= limit].max()), 4) for limit in FPRS],
         }
         found.append(Seen(described(configuration, run.history[-1]["epoch"]), asked(model, run.side), facts))
+    return attacked(*found)
+
+
+def of_sparse_run(configuration: Configuration) -> tuple:
+    """What lessons 12 and 13 draw: how much remains, where, and how large; the discriminator is asked too."""
+    found = []
+    for run in (runs.get(configuration.but(side=side)) for side in ("target", "shadow")):
+        model, signals = run.load_model(), run.signals
+        kept = masks(model)
+        facts = {
+            "loss_gap": loss_gap(signals),
+            "train_accuracy": float(signals.members().correct().mean()),
+            "remaining": remaining(model),
+            "parameters": sum(parameter.numel() for parameter in model.parameters()),
+            "by_layer": {name: float(mask.float().mean()) for name, mask in kept.items()},
+            "weights": measured({name: layer.weight for name, layer in layers(model).items()}),
+        }
+        if configuration in imp(DENSE, 8, share=0.36):  # The slider over rounds shows them.
+            facts["masks"] = {name: np.packbits(mask.numpy()).tobytes().hex() for name, mask in kept.items()}
+        settings = described(configuration, run.history[-1]["epoch"]) | {"rounds": len(configuration.before)}
+        settings |= {"width": 8, "segments": 0, "factors": 0} | configuration.options
+        found.append(Seen(settings, asked(model, run.side, noise=True), facts))
     return attacked(*found)
 
 
@@ -210,11 +261,11 @@ def seen(model, side, configuration: Configuration, epoch: int, before: dict | N
     return Seen(described(configuration, epoch), signals, facts)
 
 
-def asked(model, side) -> Signals:
-    """All that the attacks ask of a model."""
+def asked(model, side, *, noise: bool = False) -> Signals:
+    """All that the attacks ask of a model; the discriminator, if there is to be one, asks about `noise`."""
     views = {"rotations": (-4, 0, 4), "shifts": observe.shell(1)} if side.train.x.ndim == 4 else {}
     run = SimpleNamespace(load_model=lambda: model, side=side, signals=collect(model, side))
-    return observe.watch(run, gradient=True, **views)
+    return observe.watch(run, noise=noise, gradient=True, **views)
 
 
 def described(configuration: Configuration, epoch: int) -> dict:
@@ -261,14 +312,26 @@ def table(found: Iterable[tuple]) -> Sweep:
     return Sweep(list(rows), list(votes[0]), said, right, signals[0].is_member)
 
 
-SWEEPS = {"simple": simple, "past": past, "baskets": baskets, "relaxed": relaxed, "learned": learned}
+SWEEPS = {
+    "simple": (simple, of_configuration),
+    "past": (past, of_configuration),
+    "baskets": (baskets, of_configuration),
+    "relaxed": (relaxed, of_longer_run),
+    "learned": (learned, of_longer_run),
+    "pruned": (pruned, of_sparse_run),
+    "butterflies": (butterflies, of_sparse_run),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=[*SWEEPS, "epochs"])
     for name in parser.parse_args().names:
-        found = epochs() if name == "epochs" else by_configuration(list(SWEEPS[name]()))
+        if name == "epochs":
+            found = epochs()
+        else:
+            configurations, of = SWEEPS[name]
+            found = by_configuration(list(configurations()), of)
         (ROOT / "data" / "sweeps").mkdir(exist_ok=True)
         table(found).save(ROOT / "data" / "sweeps" / f"{name}.npz")
 

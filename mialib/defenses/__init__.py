@@ -10,12 +10,14 @@ from mialib.defenses.distillation import DMP, Distillation
 from mialib.defenses.dpsgd import DPSGD
 from mialib.defenses.mixup_mmd import MixupMMD
 from mialib.defenses.past import Past
+from mialib.defenses.pruning import Pruning
 from mialib.defenses.relaxloss import RelaxLoss
-from mialib.defenses.simple import L1, L2, ConfidencePenalty, Dropout, EarlyStopping, LabelSmoothing, LossGap
+from mialib.defenses.simple import L1, L2, ConfidencePenalty, Dropout, LabelSmoothing, LossGap
+from mialib.defenses.stopping import BestCheckpoint, EarlyStopping, Stop
 from mialib.training import Plain
 
 _ALL = (Plain, L1, L2, Dropout, LabelSmoothing, ConfidencePenalty, EarlyStopping, LossGap, Past)
-_ALL += (RelaxLoss, CRL, AdvReg, MixupMMD, Distillation, DMP, DPSGD)
+_ALL += (RelaxLoss, CRL, AdvReg, MixupMMD, Distillation, DMP, DPSGD, BestCheckpoint, Stop, Pruning)
 DEFENSES = {defense.__name__: defense for defense in _ALL}
 
 __all__ = ["DEFENSES", *DEFENSES]

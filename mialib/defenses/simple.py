@@ -84,32 +84,6 @@ class ConfidencePenalty(Strength):
 
 
 @dataclass(frozen=True)
-class EarlyStopping(Plain):
-    """Stop when the validation loss has not fallen for `patience` epochs; keep the weights of its lowest."""
-
-    patience: int = 3
-
-    def __post_init__(self):
-        between(1, inf, whole=True, patience=self.patience)
-
-    def prepare(self, training: Training) -> None:
-        if training.validation is None:
-            advice = "Set some aside with Configuration(validation=0.1), or pass fit(..., validation=records)"
-            raise ValueError(f"Early stopping needs validation records, found none. {advice}.")
-        training.lowest, training.best = inf, {}
-
-    def end_epoch(self, training: Training) -> bool:
-        x, y = training.validation
-        if (loss := F.cross_entropy(training.look(x), y).item()) < training.lowest or not training.best:
-            best = {name: value.clone() for name, value in training.model.state_dict().items()}
-            training.lowest, training.best, training.found = loss, best, training.epoch
-        done = training.epoch in (training.found + self.patience, training.recipe.epochs)
-        if done:
-            training.model.load_state_dict(training.best)
-        return done
-
-
-@dataclass(frozen=True)
 class LossGap(Strength):
     """PAST's Appendix B: (1 − a)·L_member + a·|L_member − L_non-member|, which trains on its non-members too."""
 
