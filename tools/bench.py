@@ -8,6 +8,7 @@ from __future__ import annotations
 import bench_attacks
 import bench_defenses
 import bench_past
+import bench_sparsity
 import numpy as np
 import torch
 from bench_data import fastest
@@ -75,9 +76,11 @@ def array_rows() -> list[tuple]:
 def main() -> None:
     print(f"{'what':<72}{'ours':>10}{'theirs':>10}{'ratio':>8}{'aim':>7}")
     loops = [(what, ours, theirs, theirs / ours, aim) for what, ours, theirs, aim in [*training_rows(), *array_rows()]]
-    defenses = [*bench_past.rows(), *bench_defenses.rows()]
-    for what, ours, theirs, ratio, aim in [*loops, *defenses, *bench_attacks.rows(), *data_rows()]:
+    defenses, sparse = [*bench_past.rows(), *bench_defenses.rows()], bench_sparsity.rows()
+    for what, ours, theirs, ratio, aim in [*loops, *defenses, *sparse, *bench_attacks.rows(), *data_rows()]:
         print(f"{what:<72}{ours:>9.4f}s{theirs:>9.4f}s{ratio:>8.2f}{aim:>7}")
+    for layer, power in bench_sparsity.exponents(sparse).items():
+        print(f"{f'seconds of a {layer} layer grow with N to the power of':<72}{power:>9.2f}")
     what, seconds = bench_attacks.everything()
     print(f"{what:<72}{seconds:>9.4f}s")
     bench_attacks.growth(ROOT / "data" / "figures" / "attack_cost.png")

@@ -2,6 +2,7 @@
 
     python tools/record.py cpu images --data ../photos/cifar10.npz --note "JPEG copies"
     python tools/record.py cpu "images tuned" --data … --note … --defense Past strength=1e-3 alpha=2
+    python tools/record.py cpu images --data … --note … --then DMP          # goes on from the trained model
 
 Runs go through the store, so a second call, or one after an interruption, does only what is missing. Weights stay
 in the store; what is kept here is small: config, metrics, provenance and signals of each model, and the result.
@@ -37,14 +38,20 @@ def record(
     data: str | None = None,
     note: str = "",
     defense: Plain | None = None,
+    stage: bool = False,
     noise: bool = True,
 ) -> dict:
-    """Do what is missing, copy what is kept, and return the result as it is written.
+    """Do what is missing, copy what is kept, and return the result as it is written. As a `stage` the defense trains on
+    from the experiment's models, by the same recipe; else it takes the place of the experiment's own.
 
     Without `noise` the discriminator is left out, which asks as much of a model as all other attacks together.
     """
     configuration = profiles.load(profile).experiments[experiment]
-    configuration = configuration.but(data=data or configuration.data, defense=defense or configuration.defense)
+    configuration = configuration.but(data=data or configuration.data)
+    if stage:
+        configuration = configuration.then(defense, configuration.recipe, trace=configuration.trace)
+    elif defense:
+        configuration = configuration.but(defense=defense)
     pair = runs.get_all([configuration, configuration.but(side="shadow")])
     folder = MEASURED / "-".join([profile, *experiment.split(), short_name(configuration.data), label(configuration)])
     for run in pair:
@@ -99,7 +106,16 @@ def summary(folder: Path) -> dict:
     evaluated = {name: dataclasses.asdict(metrics.evaluate(scores, target.is_member)) for name, scores in found.items()}
     facts = read_json(folder / "target" / "metrics.json")
     counts = facts["accuracy"]["train"] >= 0.99 and evaluated["loss"]["advantage"]["value"] >= 0.3
-    return {"counts": counts, "accuracy": facts["accuracy"], "loss_gap": facts["loss_gap"], "attacks": evaluated}
+    found = {"counts": counts, "accuracy": facts["accuracy"], "loss_gap": facts["loss_gap"], "attacks": evaluated}
+    if "discriminator" in evaluated:
+        found["defense_level"] = defense_level(evaluated["discriminator"]["advantage"])
+    return found
+
+
+def defense_level(advantage: dict[str, float]) -> dict[str, float]:
+    """The sparsity paper's D, with its interval; of as many members as others, A = 50 + 50·advantage percent."""
+    value, low, high = (metrics.defense_level(50 + 50 * advantage[name]) for name in ("value", "high", "low"))
+    return {"value": value, "low": low, "high": high}
 
 
 def parse_defense(name: str, *settings: str) -> Plain:
@@ -136,13 +152,17 @@ def main() -> None:
     parser.add_argument("--data", help="an .npz or image folder to use in place of the download")
     parser.add_argument("--note", default="", help="what a reader must know of that data; needed with --data")
     parser.add_argument("--defense", nargs="+", default=[], help="a name and settings: LabelSmoothing strength=0.3")
+    parser.add_argument("--then", nargs="+", default=[], help="the same, trained on from the experiment's models")
     parser.add_argument("--no-noise", action="store_true", help="leave out the discriminator")
     arguments = parser.parse_args()
     if arguments.data and not arguments.note:
         parser.error("--data needs a --note that says how it differs from the download")
-    defense = parse_defense(*arguments.defense) if arguments.defense else None
+    if arguments.defense and arguments.then:
+        parser.error("--defense takes the place of the experiment's defense, --then follows it; give one of them")
+    named = arguments.defense or arguments.then
+    defense = parse_defense(*named) if named else None
     about = (arguments.profile, arguments.experiment, arguments.data, arguments.note)
-    result = record(*about, defense, noise=not arguments.no_noise)
+    result = record(*about, defense, stage=bool(arguments.then), noise=not arguments.no_noise)
     print(f"accuracy {result['accuracy']}\ncounts: {result['counts']}")
     for name, evaluation in result["attacks"].items():
         print(f"{name:<28}AUC {evaluation['auc']['value']:.3f}   advantage {evaluation['advantage']['value']:.3f}")
