@@ -48,13 +48,14 @@ def dry_run(configuration: Configuration) -> dict[str, int]:
     options = {"validation": configuration.validation, **configuration.split_options}
     sides = splits.split(configuration.split, full, seed=configuration.split_seed, **options)
     sizes = {name: len(part) for name, part in sides[configuration.side].parts().items()}
-    noise = Records("noise", rng.integers(0, 2, (6 * BATCH, *shape), np.uint8), np.arange(6 * BATCH) % classes, classes)
-    side = Side(*(noise.take(np.arange(start, start + 2 * BATCH)) for start in (0, 2 * BATCH, 4 * BATCH)))
+    noise = Records("noise", rng.integers(0, 2, (8 * BATCH, *shape), np.uint8), np.arange(8 * BATCH) % classes, classes)
+    side = Side(*(noise.take(np.arange(start, start + 2 * BATCH)) for start in range(0, 8 * BATCH, 2 * BATCH)))
     from_scratch = {name: value for name, value in configuration.options.items() if name != "pretrained"}
     model = models.build(configuration.model, shape=shape, classes=classes, **from_scratch)
     for stage in (*configuration.before, configuration):
         recipe = dataclasses.replace(stage.recipe, epochs=1, batch_size=BATCH)
-        fit(model, side.train, recipe, defense=stage.defense, reference=side.inference, device="cpu")
+        parts = {"reference": side.inference, "validation": side.validation}
+        fit(model, side.train, recipe, defense=stage.defense, **parts, device="cpu")
     signals = collect(model, side)
     metrics.evaluate(threshold_attack(signals, signals.public()), signals.is_member, draws=10)
     return sizes

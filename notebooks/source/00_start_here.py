@@ -135,7 +135,7 @@ result
 # | **Attacks** | [02 metric attacks](02_metric_attacks.ipynb) · [03 learned attacks](03_learned_attacks.ipynb) · [04 label-only and white-box](04_label_only_and_white_box.ipynb) · [05 reference attacks](05_reference_attacks.ipynb) |
 # | **Where membership lives** | [06 simple defenses](06_simple_defenses.ipynb) · [07 loss-gap sensitivity](07_sensitivity.ipynb) · [08 PAST](08_past.ipynb) · [09 its ablations](09_past_ablations.ipynb) |
 # | **Defenses by the loss** | [10 RelaxLoss and CRL](10_crl.ipynb) · [11 learned defenses](11_learned_defenses.ipynb) |
-# | **Sparsity** | 12 magnitude pruning · 13 butterfly |
+# | **Sparsity** | [12 magnitude pruning](12_magnitude_pruning.ipynb) · [13 butterfly](13_butterfly.ipynb) |
 # | **Putting it together** | 14 the arena · 15 paper versus code · 16 audit your own model |
 #
 # Lessons with a link are there; the others are planned. Each opens alone and needs no other notebook's state.
