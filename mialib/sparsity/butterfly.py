@@ -26,6 +26,7 @@ class Butterfly(nn.Module):
 
     def __init__(self, chain: Chain, *, bias: bool = True):
         super().__init__()
+        refuse(not chain, "A butterfly needs at least one factor, found an empty chain. See chains.smallest.")
         self.chain, self.rows, self.columns = chain, chain[-1].rows, chain[0].columns
         check(chain, rows=self.rows, columns=self.columns)
         self.factors = nn.ParameterList(torch.empty(f.blocks, f.t, f.r, f.s) for f in chain)
@@ -60,8 +61,9 @@ class ButterflyLinear(Butterfly):
     """In place of nn.Linear(columns, rows)."""
 
     def forward(self, x: Tensor) -> Tensor:
-        flat = x.reshape(-1, self.columns)
-        y = self.apply_chain(flat.T).T.reshape(*x.shape[:-1], self.rows)
+        found = f"found shape {tuple(x.shape)}"
+        refuse(x.shape[-1] != self.columns, f"The last dimension must be the layer's {self.columns} columns; {found}.")
+        y = self.apply_chain(x.reshape(-1, self.columns).T).T.reshape(*x.shape[:-1], self.rows)
         return y if self.bias is None else y + self.bias
 
 
@@ -87,6 +89,7 @@ class ButterflyConv2d(Butterfly):
 def convert(part: nn.Module, length: int, *, project: bool = False) -> nn.Module:
     """Change, in place, every convolution of `part` with a kernel above 1×1 into a butterfly of `length` factors; with
     `project`, as near to its weights as one singular vector a block allows, else with fresh ones."""
+    refuse(_large(part), "A convolution cannot be changed in place. Take what butterfly(layer, length) returns.")
     names = [name for name, module in part.named_modules(remove_duplicate=False) if _large(module)]
     layers = [part.get_submodule(name) for name in names]
     refuse(not layers, f"There is no convolution with a kernel above 1×1 to change in {type(part).__name__}.")

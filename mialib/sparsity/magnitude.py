@@ -40,7 +40,7 @@ def smallest_pruned(model: nn.Module, share: float) -> Masks:
     remaining = torch.cat([size[size > 0] for size in sizes.values()])
     count = math.ceil(share * len(remaining))
     refuse(count >= len(remaining), f"Pruning {count} of {len(remaining)} weights leaves none. Prune a smaller share.")
-    threshold = remaining.kthvalue(count).values if count else 0.0
+    threshold = remaining.sort().values[count - 1] if count else 0.0
     return {name: size > threshold for name, size in sizes.items()}
 
 
