@@ -6,8 +6,7 @@ What must be fitted is fitted on `shadow`: signals of one shadow, a list of them
 attack is given the target's membership; `game` sees to it.
 """
 
-from mialib.attacks.augmentation import augmentation_attack
 from mialib.attacks.game import agreement, fitted, game, in_turn, risk
-from mialib.attacks.neural import discriminator_attack, neural_attack
+from mialib.attacks.neural import augmentation_attack, discriminator_attack, neural_attack
 from mialib.attacks.reference import attack_p, attack_r, lira, rmia
 from mialib.attacks.threshold import METRICS, gradient_attack, loss_score, threshold_attack
