@@ -44,22 +44,17 @@ class Bank:
         if self.x is not None:
             refuse(len(self.x) != n, f"x must have one entry for each of the {n} records, found {len(self.x)}.")
         if self.population:
-            expected, found = f"the same {models} models in the same {classes}", self.population.logits.shape[::2]
-            fault = f"The population needs answers of {expected} classes, found {found}."
-            refuse(found != (models, classes), fault)
+            found, expected = self.population.logits.shape[::2], f"{models} models in the same {classes} classes"
+            refuse(found != (models, classes), f"The population needs answers of the same {expected}, found {found}.")
 
     def __len__(self) -> int:
         return len(self.is_member)
 
     def __repr__(self) -> str:
         models, n, classes = self.logits.shape
-        queries = "1 query" if self.queries == 1 else f"{self.queries} queries"
+        queries = "1 query" if self.views is None else f"{1 + self.views.shape[1]} queries"
         extra = f"; population {len(self.population.labels):,}" if self.population else ""
         return f"<Bank of {models} models on {n:,} records of {classes} classes, {queries} each{extra}>"
-
-    @property
-    def queries(self) -> int:
-        return 1 if self.views is None else 1 + self.views.shape[1]
 
     def signals(self, model: int) -> Signals:
         """What one of the models shows, with its membership and its answers on the population."""

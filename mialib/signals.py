@@ -76,11 +76,6 @@ class Signals:
         own = scaled_confidence(self.logits, self.labels)
         return np.stack([own, *self.more.get("views", np.empty((len(self), 0))).T.astype(np.float64)])
 
-    @property
-    def queries(self) -> int:
-        """How many views of each record the model was asked about."""
-        return 1 + (self.more["views"].shape[1] if "views" in self.more else 0)
-
     def correct(self) -> np.ndarray:
         """Whether the model predicts each record's label: (n,) bool."""
         return self.logits.argmax(axis=1) == self.labels

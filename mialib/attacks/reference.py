@@ -23,8 +23,7 @@ TINY = np.finfo(np.float64).tiny  # below which a probability must not be divide
 
 def lira(references: Bank, target: Signals, **settings) -> np.ndarray:
     """LiRA's scores; the settings are those of `lira_scores`."""
-    _same_records(references, target)
-    return lira_scores(target.confidence(), references.confidence, references.is_member, **settings)
+    return lira_scores(*_answers(references, target), references.is_member, **settings)
 
 
 def lira_scores(
@@ -63,11 +62,9 @@ def rmia(references: Bank, target: Signals, *, online: bool = False, gamma: floa
     """RMIA's scores, a share of the population in 0 … 1, averaged over queries: (n,). Offline, Pr(x) comes from OUT
     models alone and `a` makes up for the missing IN models; online, from all. No model holds the population, so its
     records are always treated offline."""
-    _same_records(references, target)
-    _same_records(references.population, target.population, of="population")
     expit = scipy.special.expit  # p_y is φ's logistic function
-    p, p_references = expit(target.confidence()), expit(references.confidence)
-    z, z_references = expit(target.population.confidence()), expit(references.population.confidence)
+    p, p_references = map(expit, _answers(references, target))
+    z, z_references = map(expit, _answers(references.population, target.population, of="population"))
     mixed = p_references.mean(axis=0)
     if not online:
         out = ~references.is_member
@@ -91,15 +88,9 @@ def rmia_scores(ratio: ArrayLike, population_ratio: ArrayLike, *, gamma: float =
     return scores
 
 
-def likelihood_ratio(target: ArrayLike, out: ArrayLike, *, a: float = 0.3) -> np.ndarray:
-    """Pr(x | target) / Pr(x) from probabilities under the target (n,) and under OUT models (models, n)."""
-    return as_array(target) / _mixed(as_array(out).mean(axis=0), a)
-
-
 def attack_r(references: Bank, target: Signals) -> np.ndarray:
     """Minus the place of the target's loss among the OUT models' losses on the same record, averaged over queries."""
-    _same_records(references, target)
-    ours, theirs = (np.logaddexp(0, -phi) for phi in (target.confidence(), references.confidence))  # φ → loss
+    ours, theirs = (np.logaddexp(0, -phi) for phi in _answers(references, target))  # φ → loss
     return np.mean([attack_r_scores(ours[q], theirs[:, q], references.is_member) for q in range(len(ours))], axis=0)
 
 
@@ -163,13 +154,16 @@ def _checked(target: ArrayLike, references: ArrayLike, is_in: ArrayLike, *, fini
     return target, references, is_in
 
 
-def _same_records(references: Bank | None, target: Signals | None, *, of: str = "target") -> None:
+def _answers(references: Bank | None, target: Signals | None, *, of: str = "target") -> tuple[np.ndarray, np.ndarray]:
+    """φ of the target (queries, n) and of the references (models, queries, n), if they are about the same records."""
     if references is None or target is None:
         raise ValueError(f"This attack needs a {of}: answers of target and references on the same known non-members.")
-    theirs, ours = (references.logits.shape[2], references.queries), (target.logits.shape[1], target.queries)
+    phi, others = target.confidence(), references.confidence
+    ours, theirs = (target.logits.shape[1], len(phi)), (references.logits.shape[2], others.shape[1])
     refuse(theirs != ours, f"References and {of} differ in (classes, queries): {theirs} and {ours}. Ask all alike.")
-    if not np.array_equal(references.labels, target.labels):
-        raise ValueError(f"References and {of} must be about the same records in the same order; the labels differ.")
+    alike = np.array_equal(references.labels, target.labels)
+    refuse(not alike, f"References and {of} must be about the same records in the same order; the labels differ.")
+    return phi, others
 
 
 def _mixed(mean_out: np.ndarray, a: float) -> np.ndarray:
