@@ -124,13 +124,7 @@ def clopper_pearson(hits: int, n: int, *, confidence: float = 0.95) -> tuple[flo
 
 
 def bootstrap(
-    scores: ArrayLike,
-    is_member: ArrayLike,
-    statistic: Callable,
-    *,
-    record: ArrayLike | None = None,
-    draws: int = 1000,
-    seed: int = 0,
+    scores: ArrayLike, is_member: ArrayLike, statistic: Callable, *, record: ArrayLike | None = None, draws=1000, seed=0
 ) -> np.ndarray:
     """95 % percentile interval of `statistic(fpr, tpr, threshold)`, members and non-members drawn apart.
     Every draw is a row of weights on the sorted records, so one cumulative sum gives all ROC curves at once: `fpr` and
@@ -202,8 +196,7 @@ def _resampled(rngs: list, is_member: np.ndarray, record, rows: int, last: np.nd
 
 
 def _counts(rng: np.random.Generator, places: np.ndarray, rows: int, length: int | None = None) -> np.ndarray:
-    """How often each place is hit by len(places) draws with replacement: (rows, length)."""
-    # Drawing positions and counting beats a multinomial of n categories.
+    """How often each place is hit by len(places) draws with replacement: (rows, length). Faster than a multinomial."""
     n, length = len(places), length or len(places)
     flat = (places[rng.integers(n, size=(rows, n))] + np.arange(rows)[:, None] * length).ravel()
     return np.bincount(flat, minlength=rows * length).reshape(rows, length)

@@ -35,7 +35,8 @@ def modified_entropy_score(signals: Signals) -> np.ndarray:
     return terms.sum(axis=1)
 
 
-METRICS = {  # Each turns signals into scores (n,).
+Score = Callable[[Signals], np.ndarray]  # signals → scores (n,)
+METRICS: dict[str, Score] = {
     "correctness": lambda signals: signals.correct().astype(np.float64),
     "loss": loss_score,
     "confidence": lambda signals: np.exp(-signals.loss()),  # of the true class
@@ -46,12 +47,7 @@ METRICS = {  # Each turns signals into scores (n,).
 
 
 def threshold_attack(
-    shadow: Shadows,
-    target: Signals,
-    *,
-    score: Callable[[Signals], np.ndarray] = loss_score,
-    per_class: bool = False,
-    fewest: int = 10,
+    shadow: Shadows, target: Signals, *, score: Score = loss_score, per_class: bool = False, fewest: int = 10
 ) -> np.ndarray:
     """Scores of the target's records, shifted so that 0 is the threshold that was best on the shadow: (n,). Classes may
     have their own (`per_class`); one of which the shadow has fewer than `fewest` of a kind takes the common one."""

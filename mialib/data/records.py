@@ -125,9 +125,9 @@ def _read_npz(path: Path) -> Records:
     except (ValueError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path.name} could not be read: {error}. Write plain numbers with np.savez.") from error
     ends = ("",) if "x" in arrays else ("_train", "_test")
-    if not {f"{letter}{end}" for letter in "xy" for end in ends} <= arrays.keys():
-        expected = f"{path.name} should hold x and y, or x_train, y_train, x_test and y_test"
-        raise ValueError(f"{expected}; it holds {', '.join(arrays) or 'nothing'}. Rename them.")
+    fault = f"{path.name} should hold x and y, or x_train, y_train, x_test and y_test; it holds"
+    whole = {f"{letter}{end}" for letter in "xy" for end in ends} <= arrays.keys()
+    refuse(not whole, f"{fault} {', '.join(arrays) or 'nothing'}. Rename them.")
     parts = [as_array(arrays[f"x{end}"], what=f"{path.name}: x") for end in ends]
     if len(kinds := {(part.shape[1:], str(part.dtype)) for part in parts}) > 1:
         raise ValueError(f"{path.name}: x_train and x_test must have one shape and type, found {kinds}.")
