@@ -7,8 +7,7 @@ member. What they do to arrays stands in `lira_scores`, `rmia_scores`, `attack_r
   (OUT); online compares both, offline asks how far the target lies above OUT.
 - `rmia` (Zarifzadeh and others, 2024): the share of population records that the record beats by a factor γ.
 - `attack_r` (Ye and others, 2022): the place of the target's loss among the OUT models' losses on the same record.
-- `attack_p`: its place among the target's own losses on the population; it ranks the records as the loss does.
-"""
+- `attack_p`: its place among the target's own losses on the population; it ranks the records as the loss does."""
 
 import numpy as np
 import scipy
@@ -27,21 +26,14 @@ def lira(references: Bank, target: Signals, **settings) -> np.ndarray:
 
 
 def lira_scores(
-    target: ArrayLike,
-    references: ArrayLike,
-    is_in: ArrayLike,
-    *,
-    online: bool = True,
-    variance: str = "record",
-    center: str = "mean",
-    slips: bool = False,
+    phi: ArrayLike, others: ArrayLike, is_in: ArrayLike, *, online=True, variance="record", center="mean", slips=False
 ) -> np.ndarray:
     """Log-likelihood ratio of IN to OUT (online), or −log Pr[Z > φ] under OUT (offline), averaged over queries: (n,).
-    `target` (n,) or (queries, n) and `references` (models, n) or (models, queries, n) hold φ, `is_in` (models, n) which
-    model holds which record. `variance` is fitted to each "record", or one "pooled" over all residuals for IN and one
-    for OUT, which is better with few models. The authors' code takes the "median" for `center`. `slips` follow it where
-    it leaves the paper: pooled, both deviations are the raw IN values'; offline, OUT's density counts on both sides."""
-    target, references, is_in = _checked(target, references, is_in)
+    `phi` (n,) or (queries, n) is the target's φ, `others` (models, n) or (models, queries, n) the references'; `is_in`
+    (models, n) says who holds which record. `variance` is fitted to each "record", or one "pooled" over all residuals
+    for IN and one for OUT, better with few models. The authors' code takes the "median" for `center`. `slips` follow it
+    where it leaves the paper: pooled, both deviations are the raw IN values'; offline, OUT's density has two sides."""
+    target, references, is_in = _checked(phi, others, is_in)
     known("variance", variance, ("record", "pooled"))
     known("center", center, ("mean", "median"))
     out_mean, out_deviation = _gaussian(references, ~is_in, variance, center, "OUT of")
@@ -60,8 +52,7 @@ def lira_scores(
 
 def rmia(references: Bank, target: Signals, *, online: bool = False, gamma: float = 1.0, a: float = 0.3) -> np.ndarray:
     """RMIA's scores, a share of the population in 0 … 1, averaged over queries: (n,). Offline, Pr(x) comes from OUT
-    models alone and `a` makes up for the missing IN models; online, from all. No model holds the population, so its
-    records are always treated offline."""
+    models, and `a` makes up for the missing IN ones; online, from all. The population, which none holds, is offline."""
     expit = scipy.special.expit  # p_y is φ's logistic function
     p, p_references = map(expit, _answers(references, target))
     z, z_references = map(expit, _answers(references.population, target.population, of="population"))
