@@ -3,8 +3,7 @@
     signals = watch(run, rotations=angles(4), shifts=shell(1), noise=True, gradient=True)
     signals.column("rotations")     # (n, 9) bool: is the label still predicted?
 
-The copies are made from the records as they are stored, before scaling. Introduced in notebooks 03 (noise) and 04.
-"""
+The copies are made from the records as they are stored, before scaling. Introduced in notebooks 03 (noise) and 04."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -3,8 +3,7 @@
     split("six_parts", records, validation=0.1)["target"].train
 
 The schemes are `six_parts` (PAST), `halves` (CRL), `quarters` (sparsity) and `in_out` (reference attacks). Each sets a
-share `validation` of every training part aside, and leaves out what its parts do not divide.
-"""
+share `validation` of every training part aside, and leaves out what its parts do not divide."""
 
 from collections import UserDict
 from dataclasses import dataclass

@@ -3,8 +3,7 @@
     attack(shadow, target, **settings) → scores (n,)
 
 What must be fitted is fitted on `shadow`: signals of one shadow, a list of them, or for reference attacks a bank. No
-attack is given the target's membership; `game` sees to it.
-"""
+attack is given the target's membership; `game` sees to it."""
 
 from mialib.attacks.game import agreement, fitted, game, in_turn, risk
 from mialib.attacks.neural import augmentation_attack, discriminator_attack, neural_attack

@@ -6,8 +6,7 @@
 - `augmentation_attack` sees predicted labels alone: a model is right on more copies of a record that it has memorised.
 
 All are fitted on shadows alone. Scores are log-odds, so 0 is the network's own threshold; where a shadow's members and
-non-members are not equally many, their odds are taken out. Introduced in notebooks 03 and 04.
-"""
+non-members are not equally many, their odds are taken out. Introduced in notebooks 03 and 04."""
 
 import warnings
 from itertools import product

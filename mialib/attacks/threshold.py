@@ -1,8 +1,7 @@
 """Metric attacks: one number a record, and a threshold found on the shadow.
 
 `METRICS` has every score by its name. The loss and the true class's confidence rank the records alike, since
-p_y = exp(−loss): they are one attack under two names. Introduced in notebooks 01 and 02.
-"""
+p_y = exp(−loss): they are one attack under two names. Introduced in notebooks 01 and 02."""
 
 from collections.abc import Callable
 

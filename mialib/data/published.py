@@ -5,8 +5,7 @@
 - `imagenet`, any share × 3 × 224 × 224, standardised, from a folder that you have.
 - `purchase100` (197,324 × 600), `texas100` (67,330 × 6,169) and `location30` (5,010 × 446), zeros and ones.
 
-A download is verified before it is used, never unpacked, and kept as `downloads/<name>.npz` under `store.home()`.
-"""
+A download is verified before it is used, never unpacked, and kept as `downloads/<name>.npz` under `store.home()`."""
 
 import hashlib
 import tarfile
