@@ -25,8 +25,8 @@ def load(name: str | Path, *, size: int | None = None, seed: int = 0) -> Records
     between(0, inf, whole=True, seed=seed)
     between(1, inf, whole=True, size=1 if size is None else size)
     refuse(not isinstance(name, str | Path), f"A dataset is asked for by its name or its path, found {name!r}.")
-    path = Path(os.path.abspath(os.path.expanduser(name)))
-    if name not in LOADERS and os.path.exists(path):  # Path.exists raises where a name is too long.
+    if name not in LOADERS and os.path.exists(path := os.path.expanduser(name)):
+        path = Path(os.path.abspath(path))
         return load_own(path, path.stat().st_mtime_ns, size, seed if size else 0)
     elsewhere = f" There is no file or folder {str(name)!r} either, seen from the folder that you work in."
     return LOADERS[known("dataset", str(name), LOADERS, more=elsewhere)](size=size, seed=seed)
