@@ -1,10 +1,7 @@
 """The signals of many models on the same records, and which model holds which record.
 
 Any model can play the target while the others are its references (`attacks.game(bank, target=k)`). The course ships
-one bank, `load("letters")`, made by tools/bank.py; its provenance lies beside it. Introduced in notebook 03.
-"""
-
-from __future__ import annotations
+one bank, `load("letters")`, made by tools/bank.py; its provenance lies beside it. Introduced in notebook 03."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,15 +15,14 @@ from mialib.signals import Signals
 
 @dataclass(frozen=True, eq=False)
 class Bank:
-    """`logits` (models, n, classes), `labels` (n,), `is_member` (models, n) bool. `views` (models, more queries, n) is
-    φ on other views of the records. `population` is a bank of the same models on records that none of them holds. `x`
-    are the records themselves, for pictures."""
+    """`logits` (models, n, classes), `labels` (n,), `is_member` (models, n) bool; `views` (models, more queries, n): φ
+    of other views; `population`: the same models on records that none of them holds; `x`: the records, for pictures."""
 
     logits: np.ndarray
     labels: np.ndarray
     is_member: np.ndarray
     views: np.ndarray | None = None
-    population: Bank | None = None
+    population: "Bank | None" = None
     x: np.ndarray | None = None
 
     def __post_init__(self):
@@ -44,22 +40,17 @@ class Bank:
         if self.x is not None:
             refuse(len(self.x) != n, f"x must have one entry for each of the {n} records, found {len(self.x)}.")
         if self.population:
-            expected, found = f"the same {models} models in the same {classes}", self.population.logits.shape[::2]
-            fault = f"The population needs answers of {expected} classes, found {found}."
-            refuse(found != (models, classes), fault)
+            found, expected = self.population.logits.shape[::2], f"{models} models in the same {classes} classes"
+            refuse(found != (models, classes), f"The population needs answers of the same {expected}, found {found}.")
 
     def __len__(self) -> int:
         return len(self.is_member)
 
     def __repr__(self) -> str:
         models, n, classes = self.logits.shape
-        queries = "1 query" if self.queries == 1 else f"{self.queries} queries"
+        queries = "1 query" if self.views is None else f"{1 + self.views.shape[1]} queries"
         extra = f"; population {len(self.population.labels):,}" if self.population else ""
         return f"<Bank of {models} models on {n:,} records of {classes} classes, {queries} each{extra}>"
-
-    @property
-    def queries(self) -> int:
-        return 1 if self.views is None else 1 + self.views.shape[1]
 
     def signals(self, model: int) -> Signals:
         """What one of the models shows, with its membership and its answers on the population."""
@@ -72,7 +63,7 @@ class Bank:
         """φ of every model on every view: (models, queries, n)."""
         return np.stack([self.signals(model).confidence() for model in range(len(self))])
 
-    def take(self, models: np.ndarray | list[int], records: np.ndarray | slice = slice(None)) -> Bank:
+    def take(self, models: np.ndarray | list[int], records: np.ndarray | slice = slice(None)) -> "Bank":
         """Some of the models on some of the records; the population stays whole."""
         logits, is_member = (table[models][:, records] for table in (self.logits, self.is_member))
         views = None if self.views is None else self.views[models][:, :, records]
@@ -91,7 +82,7 @@ class Bank:
         np.savez_compressed(path, **{name: array for name, array in kept.items() if array is not None})
 
     @classmethod
-    def read(cls, path: Path) -> Bank:
+    def read(cls, path: Path) -> "Bank":
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
         extra = {name.partition(".")[2]: arrays.pop(name) for name in list(arrays) if "." in name}

@@ -4,8 +4,7 @@
 >>> tiny.but(side="shadow", seed=1).name
 'digits-mlp-side=shadow-recipe.epochs=1-seed=1'
 
-`then` goes on from what a run ended with: PAST tunes a trained model, plain or defended.
-"""
+`then` goes on from what a run ended with: PAST tunes a trained model, plain or defended."""
 
 from __future__ import annotations
 
@@ -109,18 +108,15 @@ class Configuration:
         return zlib.crc32(f"{self.seed} {self.side} {purpose}".encode())
 
     def build_model(self) -> models.Network:
-        shape, classes = self.records().x.shape[1:], self.records().classes
-        return models.build(
-            self.model, shape=shape, classes=classes, seed=self.but(before=()).seed_for("init"), **self.options
-        )
+        records, seed = self.records(), self.but(before=()).seed_for("init")
+        return models.build(self.model, shape=records.x.shape[1:], classes=records.classes, seed=seed, **self.options)
 
 
 def describe(configuration: Configuration) -> dict:
     """The configuration as plain JSON types; a defense carries its name, data of one's own only its last name."""
     described = asdict(configuration)
     described["data"] = os.path.basename(os.path.abspath(configuration.data))
-    stages = zip((configuration, *configuration.before), (described, *described["before"]), strict=True)
-    for stage, written in stages:
+    for stage, written in zip((configuration, *configuration.before), (described, *described["before"]), strict=True):
         written["defense"] = {"name": type(stage.defense).__name__, **written["defense"]}
     if not configuration.before:
         del described["before"]

@@ -12,7 +12,6 @@ from importlib import metadata
 from pathlib import Path
 
 from packaging.requirements import Requirement
-from packaging.version import Version
 
 from mialib import __version__, store
 
@@ -46,7 +45,7 @@ def broken_pair(*, certain: bool = False) -> list[str]:
     torch, vision = metadata.version("torch"), metadata.version("torchvision")
     wanted = [need for need in map(Requirement, metadata.requires("torchvision") or []) if need.name == "torch"]
     pinned = all(need.specifier.contains(torch, prereleases=True) for need in wanted)
-    one_place = Version(torch).local == Version(vision).local  # 2.9.0+cpu and 0.24.0 come from two places
+    one_place = torch.partition("+")[2] == vision.partition("+")[2]  # 2.9.0+cpu and 0.24.0 come from two places
     try:
         if certain or not (pinned and one_place):
             importlib.import_module("torchvision")

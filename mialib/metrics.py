@@ -8,7 +8,6 @@ Scores: higher = member. 0 is the threshold that the attack chose on its shadow.
 """
 
 from collections.abc import Callable, Iterator
-from math import inf, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +31,7 @@ def check(scores: ArrayLike, is_member: ArrayLike) -> tuple[np.ndarray, np.ndarr
     scores, is_member = as_array(scores, what="Scores"), as_array(is_member, kind="biufcOUS")
     found = f"found {scores.shape} and {is_member.shape}"
     refuse(scores.ndim != 1 or scores.shape != is_member.shape, f"Expected two arrays of shape (n,), {found}.")
-    bits = is_member.dtype == bool or np.isin(is_member, (0, 1)).all()
-    refuse(not bits, "is_member must be True or False (or 1 and 0) for each record.")
+    refuse(not np.isin(is_member, (0, 1)).all(), "is_member must be True or False (or 1 and 0) for each record.")
     is_member, nans = is_member.astype(bool), np.isnan(scores).sum()
     refuse(nans, f"{nans} scores are NaN; an attack must give each record a number.")
     alone = f"all {len(scores)} records are {'' if is_member.any() else 'non-'}members"
@@ -47,7 +45,7 @@ def roc(scores: ArrayLike, is_member: ArrayLike) -> Roc:
     hits = np.cumsum(is_member)[last]
     tpr = np.r_[0.0, hits / is_member.sum()]
     fpr = np.r_[0.0, (last + 1 - hits) / (~is_member).sum()]
-    return Roc(fpr, tpr, np.r_[inf, scores[last]])
+    return Roc(fpr, tpr, np.r_[np.inf, scores[last]])
 
 
 def auc(scores: ArrayLike, is_member: ArrayLike) -> float:
@@ -79,7 +77,7 @@ def tpr_at_fpr(scores: ArrayLike, is_member: ArrayLike, fpr: float, **options) -
     threshold is itself found on these non-members, so an interval that took it as given would be too narrow.)"""
     curve, n = roc(scores, is_member), int((~np.asarray(is_member, bool)).sum())
     if not resolvable(fpr, n):
-        return Estimate(nan, note=f"not resolvable with {n:,} non-members")
+        return Estimate(np.nan, note=f"not resolvable with {n:,} non-members")
     low, high = bootstrap(scores, is_member, lambda *curves: _largest_tpr(*curves, fpr), **options)
     return Estimate(float(_largest_tpr(*curve, fpr)), float(low), float(high))
 
@@ -95,7 +93,7 @@ def ppv(tpr: ArrayLike, fpr: ArrayLike, prior: ArrayLike) -> np.ndarray:
     between(0, 1, tpr=tpr, fpr=fpr, prior=prior)
     true, false = np.asarray(tpr) * prior, np.asarray(fpr) * (1 - np.asarray(prior))
     called = true + false
-    return np.divide(true, called, out=np.full(np.shape(called), nan), where=called > 0)
+    return np.divide(true, called, out=np.full(np.shape(called), np.nan), where=called > 0)
 
 
 def p1(accuracy: float, advantage: float) -> float:
@@ -114,7 +112,7 @@ def defense_level(attack_accuracy: float) -> float:
 
 def clopper_pearson(hits: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """The exact interval of a share: `hits` of `n`."""
-    between(1, inf, whole=True, n=n)
+    between(1, np.inf, whole=True, n=n)
     between(0, n, whole=True, hits=hits)
     between(0, 1, confidence=confidence)
     tail = (1 - confidence) / 2
@@ -124,21 +122,14 @@ def clopper_pearson(hits: int, n: int, *, confidence: float = 0.95) -> tuple[flo
 
 
 def bootstrap(
-    scores: ArrayLike,
-    is_member: ArrayLike,
-    statistic: Callable,
-    *,
-    record: ArrayLike | None = None,
-    draws: int = 1000,
-    seed: int = 0,
+    scores: ArrayLike, is_member: ArrayLike, statistic: Callable, *, record: ArrayLike | None = None, draws=1000, seed=0
 ) -> np.ndarray:
-    """95 % percentile interval of `statistic(fpr, tpr, threshold)`, members and non-members drawn apart.
-    Every draw is a row of weights on the sorted records, so one cumulative sum gives all ROC curves at once: `fpr` and
-    `tpr` have shape (draws, points). The statistic turns them into (draws,) and the answer is [low, high]; several as
-    (draws, k) give (2, k). Where records were scored against several targets, `record` (n,) says which record each
-    score is about, and whole records are drawn."""
+    """95 % percentile interval of `statistic(fpr, tpr, threshold)`, members and non-members drawn apart. A draw is
+    weights on the sorted records, so one cumulative sum gives all ROC curves: `fpr` and `tpr` are (draws, points). The
+    statistic turns them into (draws,) and the answer is [low, high]; several as (draws, k) give (2, k). Where
+    records were scored against several targets, `record` (n,) says whose each score is, and whole records are drawn."""
     order, scores, is_member, last = _ranked(scores, is_member)
-    between(1, inf, whole=True, draws=draws)
+    between(1, np.inf, whole=True, draws=draws)
     if record is not None:
         n, found = len(scores), np.shape(record)
         refuse(found != (n,), f"record must have one entry for each of {n} scores, found {found}.")
@@ -148,7 +139,7 @@ def bootstrap(
     for start in range(0, draws, chunk):
         fpr, tpr = _resampled(rngs, is_member, record, min(chunk, draws - start), last)
         whole = ~np.isnan(fpr[:, -1] + tpr[:, -1])  # A draw of records may hold no member, or no non-member.
-        values.append(statistic(fpr[whole], tpr[whole], np.r_[inf, scores[last]]))
+        values.append(statistic(fpr[whole], tpr[whole], np.r_[np.inf, scores[last]]))
     return np.quantile(np.concatenate(values), [0.025, 0.975], axis=0)
 
 
@@ -164,7 +155,7 @@ def evaluate(scores: ArrayLike, is_member: ArrayLike, *, record: ArrayLike | Non
     n = int((~is_member).sum())
     for place, fpr in ((5, 0.01), (6, 0.001)):
         if not resolvable(fpr, n):
-            found[place] = Estimate(nan, note=f"not resolvable with {n:,} non-members")
+            found[place] = Estimate(np.nan, note=f"not resolvable with {n:,} non-members")
     return Evaluation(int(is_member.sum()), n, *found)
 
 
@@ -197,13 +188,12 @@ def _resampled(rngs: list, is_member: np.ndarray, record, rows: int, last: np.nd
     for rng, chosen in zip(rngs, (~is_member, is_member), strict=True):
         count = weight * chosen if record is not None else _counts(rng, np.flatnonzero(chosen), rows, len(chosen))
         total = np.cumsum(count, axis=1, dtype=np.int32)
-        drawn = np.where(total[:, -1:] > 0, total[:, -1:], nan)
+        drawn = np.where(total[:, -1:] > 0, total[:, -1:], np.nan)
         yield np.pad(total[:, last] / drawn, ((0, 0), (1, 0)))
 
 
 def _counts(rng: np.random.Generator, places: np.ndarray, rows: int, length: int | None = None) -> np.ndarray:
-    """How often each place is hit by len(places) draws with replacement: (rows, length)."""
-    # Drawing positions and counting beats a multinomial of n categories.
+    """How often each place is hit by len(places) draws with replacement: (rows, length). Faster than a multinomial."""
     n, length = len(places), length or len(places)
     flat = (places[rng.integers(n, size=(rows, n))] + np.arange(rows)[:, None] * length).ravel()
     return np.bincount(flat, minlength=rows * length).reshape(rows, length)

@@ -3,8 +3,7 @@
     signals = watch(run, rotations=angles(4), shifts=shell(1), noise=True, gradient=True)
     signals.column("rotations")     # (n, 9) bool: is the label still predicted?
 
-The copies are made from the records as they are stored, before scaling. Introduced in notebooks 03 (noise) and 04.
-"""
+The copies are made from the records as they are stored, before scaling. Introduced in notebooks 03 (noise) and 04."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -54,19 +53,13 @@ def shifted(records: Records, down: int, right: int, *, border: str = "edge") ->
 
 
 def watch(
-    run: Run,
-    *,
-    rotations: Iterable[float] = (),
-    shifts: Iterable[tuple[int, int]] = (),
-    noise: bool = False,
-    gradient: bool = False,
+    run: Run, *, rotations: Iterable[float] = (), shifts: Iterable[tuple[int, int]] = (), noise=False, gradient=False
 ) -> Signals:
     """The run's signals with more columns: `rotations` (by `angles`) and `shifts` (by a `shell`) (n, views) bool,
     `noise` (n, classes), `gradient_l1` and `gradient_l2` (n,)."""
     model, records, more = run.load_model(), everyone(run.side), {}
     for name, change, settings in (("rotations", rotated, [(a,) for a in rotations]), ("shifts", shifted, shifts)):
-        views = [change(records, *setting) for setting in settings]
-        if views:
+        if views := [change(records, *setting) for setting in settings]:
             guesses = [predict(model, view).argmax(axis=1) for view in tqdm(views, name, delay=2, leave=False)]
             more[name] = np.stack(guesses, axis=1) == records.y[:, None]
     if noise:
@@ -105,17 +98,14 @@ def gradient_norms(model: nn.Module, records: Records, *, p: float | tuple[float
         for x, y in _batches(model, records):
             x = x.detach().requires_grad_()
             (gradient,) = torch.autograd.grad(F.cross_entropy(model(x), y, reduction="sum"), x)
-            each = [gradient.flatten(1).norm(p=one, dim=1) for one in np.atleast_1d(p)]
-            found.append(torch.stack(each).cpu().numpy())
+            found.append(np.stack([gradient.flatten(1).norm(p=one, dim=1).cpu() for one in np.atleast_1d(p)]))
     norms = np.concatenate(found, axis=1)  # (ps, n)
     return norms if np.ndim(p) else norms[0]
 
 
 def margins(model: nn.Module, records: Records) -> np.ndarray:
-    """Signed distance of each record's features to the decision boundary, below 0 if misclassified: (n,).
-
-    min over j ≠ y of (g_y − g_j) / ‖w_y − w_j‖, with the logits g and the rows w of the last linear layer.
-    """
+    """Signed distance of each record's features to the decision boundary, below 0 if misclassified: (n,). It is
+    min over j ≠ y of (g_y − g_j) / ‖w_y − w_j‖, with the logits g and the rows w of the last linear layer."""
     last, found = [module for module in model.classify.modules() if isinstance(module, nn.Linear)][-1], []
     apart = torch.cdist(last.weight, last.weight).detach()  # (classes, classes)
     with torch.no_grad(), eval_mode(model):

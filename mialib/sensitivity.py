@@ -5,8 +5,7 @@
     concentration(weights)                                        # how few parameters carry it
 
 A *module* is the weight of one convolution, linear layer or normalisation; biases are left out, as in PAST's code.
-Gradients are taken in eval mode, so model and BatchNorm statistics stay as they were. Introduced in notebook 07.
-"""
+Gradients are taken in eval mode, so model and BatchNorm statistics stay as they were. Introduced in notebook 07."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -49,10 +48,9 @@ def mean_gradient(model: nn.Module, records: Records | Pair, *, batch_size: int 
     with eval_mode(model):
         for inputs, labels in zip(x.split(batch_size), y.split(batch_size), strict=True):
             loss = F.cross_entropy(model(inputs), labels, reduction="sum") / len(y)
-            gradients = torch.autograd.grad(loss, list(chosen.values()), allow_unused=True)
+            gradients = torch.autograd.grad(loss, list(chosen.values()), materialize_grads=True)
             for name, gradient in zip(total, gradients, strict=True):
-                if gradient is not None:
-                    total[name] += gradient
+                total[name] += gradient
     return total
 
 

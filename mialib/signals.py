@@ -1,7 +1,6 @@
 """What an attacker observes of one model: logits and labels, in one table with the truth about membership.
 
-This module imports torch only inside `collect` and `predict`, so attacks and metrics can use `Signals` without it.
-"""
+This module imports torch only inside `collect` and `predict`, so attacks and metrics can use `Signals` without it."""
 
 from __future__ import annotations
 
@@ -43,9 +42,8 @@ class Signals:
                 object.__setattr__(self, name, as_array(column, kind=kind, what=name))
         object.__setattr__(self, "more", {name: as_array(column, what=name) for name, column in self.more.items()})
         logits, labels, n = self.logits, self.labels, self.labels.size
-        found = f"found shapes {logits.shape} and {labels.shape}"
-        fit = logits.ndim == 2 and labels.shape == (len(logits),) and n > 0
-        refuse(not fit, f"Signals need logits (n, classes) and n ≥ 1 labels, {found}.")
+        fit, found = logits.ndim == 2 and labels.shape == logits.shape[:1] and n, f"{logits.shape} and {labels.shape}"
+        refuse(not fit, f"Signals need logits (n, classes) and n ≥ 1 labels, found shapes {found}.")
         first, last, classes = labels.min(), labels.max(), logits.shape[1]
         expected = f"Labels must lie in 0 … {classes - 1}, one for each column of the logits"
         refuse(first < 0 or last >= classes, f"{expected}; found labels from {first} to {last}.")
@@ -75,11 +73,6 @@ class Signals:
         """LiRA's φ of each record, on the record itself and on its other views if there are any: (queries, n)."""
         own = scaled_confidence(self.logits, self.labels)
         return np.stack([own, *self.more.get("views", np.empty((len(self), 0))).T.astype(np.float64)])
-
-    @property
-    def queries(self) -> int:
-        """How many views of each record the model was asked about."""
-        return 1 + (self.more["views"].shape[1] if "views" in self.more else 0)
 
     def correct(self) -> np.ndarray:
         """Whether the model predicts each record's label: (n,) bool."""

@@ -3,8 +3,7 @@
     split("six_parts", records, validation=0.1)["target"].train
 
 The schemes are `six_parts` (PAST), `halves` (CRL), `quarters` (sparsity) and `in_out` (reference attacks). Each sets a
-share `validation` of every training part aside, and leaves out what its parts do not divide.
-"""
+share `validation` of every training part aside, and leaves out what its parts do not divide."""
 
 from collections import UserDict
 from dataclasses import dataclass
@@ -59,9 +58,8 @@ def halves(records: Records, *, seed: int = 0, validation: float = 0, shadows: i
     between(0, 1, inference=inference)  # the share of each half for defenses that tune on non-members
     ours, theirs = _equal_parts(np.random.default_rng(seed).permutation(len(records)), 2)
     orders = {f"shadow-{k}": np.random.default_rng([seed, k]).permutation(theirs) for k in range(shadows)}
-    dealt, aside = {}, round(inference * len(ours))
-    for name, order in ({"target": ours} | orders).items():
-        dealt[name] = (*_equal_parts(order[aside:], 2), order[:aside])
+    orders, aside = {"target": ours} | orders, round(inference * len(ours))
+    dealt = {name: (*_equal_parts(order[aside:], 2), order[:aside]) for name, order in orders.items()}
     return _sides("halves", 4, records, dealt, validation)
 
 

@@ -1,8 +1,7 @@
 """A folder of finished folders: made once, checked when read, never half there.
 
 A result is written into a folder beside its place and renamed into it as the last act; `manifest.json` holds
-the checksum of every file. A lock for each key keeps two processes from doing the same work twice.
-"""
+the checksum of every file. A lock for each key keeps two processes from doing the same work twice."""
 
 import errno
 import glob
@@ -11,7 +10,6 @@ import json
 import os
 import shutil
 import time
-import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -69,7 +67,7 @@ class Store:
         """Called under the lock of its key, so unfinished folders of this key belong to processes that died."""
         for left_over in self.root.glob(f".unfinished-{glob.escape(folder.name)}-????????"):
             shutil.rmtree(left_over, ignore_errors=True)
-        work = self.root / f".unfinished-{folder.name}-{uuid.uuid4().hex[:8]}"
+        work = self.root / f".unfinished-{folder.name}-{os.urandom(4).hex()}"
         work.mkdir()
         try:
             make(work)

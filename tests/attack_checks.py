@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mialib import attacks, metrics, splits
-from mialib.attacks import augmentation, neural
+from mialib.attacks import neural
 from mialib.bank import Bank
 from mialib.signals import Signals
 
@@ -118,7 +118,6 @@ def fits_remembered():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(neural, "perceptron", remembered)
-        patch.setattr(augmentation, "perceptron", remembered)
         yield
 
 

@@ -11,7 +11,7 @@ from test_bad_input import refused
 
 from lessonlib.cards import cards
 from mialib import attacks, metrics
-from mialib.attacks.reference import attack_r_scores, likelihood_ratio, lira_scores, rmia_scores
+from mialib.attacks.reference import attack_r_scores, lira_scores, rmia_scores
 from mialib.signals import Signals
 
 
@@ -166,7 +166,7 @@ def test_another_number_of_queries_is_refused(name):
         lambda g, t: attacks.gradient_attack(t, t, norm="l3"),
         lambda g, t: attacks.threshold_attack([], t),
         lambda g, t: cards("los"),
-        lambda g, t: likelihood_ratio([0.5], [[0.5]], a=-1),
+        lambda g, t: attacks.rmia(g, t, a=-1),
         lambda g, t: attacks.risk(np.zeros((2, 3)), np.ones((2, 3), bool)),
         lambda g, t: attacks.risk(np.zeros(3), np.ones(3, bool)),
         lambda g, t: attacks.risk(np.full((2, 1), np.nan), [[True], [False]]),

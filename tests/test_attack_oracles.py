@@ -12,8 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 from mialib import attacks, metrics
-from mialib.attacks.reference import attack_r_scores, likelihood_ratio, lira_scores, rmia_scores
+from mialib.attacks.reference import attack_r_scores, lira_scores, rmia_scores
 from mialib.attacks.threshold import best_threshold, entropy_score, modified_entropy_score
+from mialib.bank import Bank
 from mialib.signals import Signals, scaled_confidence
 
 # ---------------------------------------------------------------- worked examples
@@ -40,8 +41,15 @@ def test_lira_of_a_worked_example():
 
 
 def test_rmia_of_a_worked_example():
-    ratio, z = likelihood_ratio([0.9], [[0.5]], a=0.3), likelihood_ratio([0.6, 0.8], [[0.6, 0.5]], a=0.3)
-    assert_allclose([*ratio, *z], [1.3333, 0.8108, 1.1852], atol=5e-5)
+    def answers(p):
+        return np.stack([np.log(p), np.log(np.subtract(1, p))], axis=1)  # logits of label 0
+
+    label, others = np.zeros(1, int), np.zeros(2, int)
+    population = Bank(answers([0.6, 0.5])[None], others, np.zeros((1, 2), bool))
+    references = Bank(answers([0.5])[None], label, np.zeros((1, 1), bool), population=population)
+    target = Signals(answers([0.9]), label, population=Signals(answers([0.6, 0.8]), others))
+    assert [attacks.rmia(references, target, gamma=gamma, a=0.3)[0] for gamma in (1, 1.2)] == [1.0, 0.5]
+    ratio, z = [1.3333], [0.8108, 1.1852]  # p / (½((1 + a)·p_out + 1 − a))
     assert [rmia_scores(ratio, z, gamma=gamma)[0] for gamma in (1, 1.2)] == [1.0, 0.5]
 
 

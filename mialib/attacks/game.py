@@ -4,8 +4,7 @@ Membership can slip out in three ways beside the column itself. Rows in the orde
 shuffles them. A record's number in a dataset that was split by number; so it is left out. And, with references of
 which every record is in exactly half: how often a record is IN among the *other* models. So the model that was dealt
 the target's complement leaves with the target, and a bank that still betrays it is refused. Then `agreement` and `risk`
-say which records several attacks, or several plays, find. Introduced in notebook 05.
-"""
+say which records several attacks, or several plays, find. Introduced in notebook 05."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ Attack = Callable[..., np.ndarray]  # attack(shadow, target, **settings) → sco
 
 
 class Agreement(NamedTuple):
-    """For each pair the share found by both among the members found by either; for each member, by how many."""
+    """{(a, b): the share found by both among the members found by either}, and by how many each is found (members,)."""
 
     both: dict[tuple[str, str], float]
     by_how_many: np.ndarray
@@ -84,8 +83,7 @@ def fitted(attack: Attack, references: Bank, target: Signals, *, practice: int =
 
 
 def agreement(scores: dict[str, ArrayLike], is_member: ArrayLike) -> Agreement:
-    """How far attacks find the same members, each at its own threshold 0: for each pair of attacks the share found by
-    `both` among the members found by either, {(a, b): share}; and for each member, `by_how_many` (members,)."""
+    """How far attacks find the same members, each at its own threshold 0; `scores` are (n,) by the attack's name."""
     refuse(not scores, "Give the scores of at least one attack.")
     checked = {name: metrics.check(one, is_member) for name, one in scores.items()}
     found, both = {name: values[truth] >= 0 for name, (values, truth) in checked.items()}, {}

@@ -3,10 +3,10 @@
 - `neural_attack(form="past")`: PAST's, the outputs through hidden layers of 64 and 32, Adam.
 - `neural_attack(form="crl")`: CRL's, softmax and label through 128 and 64 with dropout, SGD; meant for k = 5 shadows.
 - `discriminator_attack`: the sparsity paper's, which also sees how the outputs answer to noise on the input.
+- `augmentation_attack` sees predicted labels alone: a model is right on more copies of a record that it has memorised.
 
 All are fitted on shadows alone. Scores are log-odds, so 0 is the network's own threshold; where a shadow's members and
-non-members are not equally many, their odds are taken out. Introduced in notebook 03.
-"""
+non-members are not equally many, their odds are taken out. Introduced in notebooks 03 and 04."""
 
 import warnings
 from itertools import product
@@ -15,8 +15,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mialib.attacks.threshold import fitted_on
-from mialib.errors import known
-from mialib.signals import Shadows, Signals
+from mialib.errors import known, refuse
+from mialib.signals import Shadows, Signals, predict
 
 
 def neural_attack(shadow: Shadows, target: Signals, *, form="past", outputs="softmax", seed: int = 0) -> np.ndarray:
@@ -57,16 +57,14 @@ def outputs_and_label(signals: Signals) -> np.ndarray:
 
 def _crl(shadow: Signals, target: Signals, seed: int) -> np.ndarray:
     """CRL's network: 100 epochs of SGD, the rate divided by ten after 30, 60 and 90."""
-    import torch
-    from torch import nn
+    from torch import default_generator, nn, random
 
     from mialib.data import Records
-    from mialib.signals import predict
     from mialib.training import Recipe, fit
 
     ours, theirs = (outputs_and_label(signals).astype(np.float32) for signals in (shadow, target))
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)
+    with random.fork_rng(devices=[]):
+        default_generator.manual_seed(seed)
         layers = [nn.Linear(ours.shape[1], 128), nn.ReLU(), nn.Dropout(0.2), nn.Linear(128, 64), nn.ReLU()]
         network = nn.Sequential(*layers, nn.Dropout(0.2), nn.Linear(64, 64), nn.Linear(64, 2))
     steps = {"schedule": "steps", "milestones": (0.3, 0.6, 0.9), "factors": (0.1, 0.01, 0.001)}
@@ -97,3 +95,31 @@ def discriminator_grid(shadow: Signals, *, seed: int = 0) -> list[tuple]:
         network = perceptron(x, told, hidden=hidden, rate=rate, epochs=80, batch=200, seed=seed)
         found.append((hidden, rate, float((network.predict(x_aside) == aside).mean()), network))
     return sorted(found, key=lambda candidate: -candidate[2])
+
+
+def augmentation_attack(
+    shadow: Shadows, target: Signals, *, views="rotations", columns=slice(None), form="original", seed: int = 0
+) -> np.ndarray:
+    """Log-odds of membership from bits: is the label still predicted when the image is turned, or shifted? `views` are
+    the "rotations" or "shifts" that `observe.watch` collects; `columns` (a slice or a list) picks some of them: (n,).
+    `form="original"` (Choquette-Choo and others): one network of two layers of 10 for each class, batch 1, one epoch,
+    the rate chosen on the shadow; their activation is a leaky ReLU, ours a plain one. `form="past"` (PAST's code): one
+    network of 64 and 32 for all classes, five epochs."""
+    known("augmentation attack", form, ("original", "past"))
+    shadow = fitted_on(shadow, target)
+    bits = [signals.column(views) for signals in (shadow, target)]
+    alike, found = bits[0].ndim == 2 and bits[0].shape[1:] == bits[1].shape[1:], f"{bits[0].shape} and {bits[1].shape}"
+    refuse(not alike, f"Shadow and target must be asked about the same copies, (n, copies) each; found {found}.")
+    ours, theirs = (one[:, columns].astype(np.float64) for one in bits)
+    common = perceptron(ours, shadow.is_member, hidden=(64, 32), rate=1e-3, epochs=5, batch=128, seed=seed)
+    scores = log_odds(common, theirs, shadow.is_member)
+    for label in np.unique(target.labels) if form == "original" else ():
+        own, asked = shadow.labels == label, target.labels == label
+        # A class of which the shadow has too little takes the network of all classes.
+        if min(np.bincount(shadow.is_member[own], minlength=2)) >= 2:
+            known_bits, held = ours[own], shadow.is_member[own]
+            settings = {"hidden": (10, 10), "epochs": 1, "batch": 1, "seed": seed}
+            networks = [perceptron(known_bits, held, rate=rate, **settings) for rate in (1e-3, 5e-3, 1e-2, 5e-2)]
+            best = max(networks, key=lambda network: network.score(known_bits, held))  # as in the original code
+            scores[asked] = log_odds(best, theirs[asked], held)
+    return scores

@@ -7,8 +7,7 @@ member. What they do to arrays stands in `lira_scores`, `rmia_scores`, `attack_r
   (OUT); online compares both, offline asks how far the target lies above OUT.
 - `rmia` (Zarifzadeh and others, 2024): the share of population records that the record beats by a factor γ.
 - `attack_r` (Ye and others, 2022): the place of the target's loss among the OUT models' losses on the same record.
-- `attack_p`: its place among the target's own losses on the population; it ranks the records as the loss does.
-"""
+- `attack_p`: its place among the target's own losses on the population; it ranks the records as the loss does."""
 
 import numpy as np
 import scipy
@@ -23,26 +22,18 @@ TINY = np.finfo(np.float64).tiny  # below which a probability must not be divide
 
 def lira(references: Bank, target: Signals, **settings) -> np.ndarray:
     """LiRA's scores; the settings are those of `lira_scores`."""
-    _same_records(references, target)
-    return lira_scores(target.confidence(), references.confidence, references.is_member, **settings)
+    return lira_scores(*_answers(references, target), references.is_member, **settings)
 
 
 def lira_scores(
-    target: ArrayLike,
-    references: ArrayLike,
-    is_in: ArrayLike,
-    *,
-    online: bool = True,
-    variance: str = "record",
-    center: str = "mean",
-    slips: bool = False,
+    phi: ArrayLike, others: ArrayLike, is_in: ArrayLike, *, online=True, variance="record", center="mean", slips=False
 ) -> np.ndarray:
     """Log-likelihood ratio of IN to OUT (online), or −log Pr[Z > φ] under OUT (offline), averaged over queries: (n,).
-    `target` (n,) or (queries, n) and `references` (models, n) or (models, queries, n) hold φ, `is_in` (models, n) which
-    model holds which record. `variance` is fitted to each "record", or one "pooled" over all residuals for IN and one
-    for OUT, which is better with few models. The authors' code takes the "median" for `center`. `slips` follow it where
-    it leaves the paper: pooled, both deviations are the raw IN values'; offline, OUT's density counts on both sides."""
-    target, references, is_in = _checked(target, references, is_in)
+    `phi` (n,) or (queries, n) is the target's φ, `others` (models, n) or (models, queries, n) the references'; `is_in`
+    (models, n) says who holds which record. `variance` is fitted to each "record", or one "pooled" over all residuals
+    for IN and one for OUT, better with few models. The authors' code takes the "median" for `center`. `slips` follow it
+    where it leaves the paper: pooled, both deviations are the raw IN values'; offline, OUT's density has two sides."""
+    target, references, is_in = _checked(phi, others, is_in)
     known("variance", variance, ("record", "pooled"))
     known("center", center, ("mean", "median"))
     out_mean, out_deviation = _gaussian(references, ~is_in, variance, center, "OUT of")
@@ -61,13 +52,10 @@ def lira_scores(
 
 def rmia(references: Bank, target: Signals, *, online: bool = False, gamma: float = 1.0, a: float = 0.3) -> np.ndarray:
     """RMIA's scores, a share of the population in 0 … 1, averaged over queries: (n,). Offline, Pr(x) comes from OUT
-    models alone and `a` makes up for the missing IN models; online, from all. No model holds the population, so its
-    records are always treated offline."""
-    _same_records(references, target)
-    _same_records(references.population, target.population, of="population")
+    models, and `a` makes up for the missing IN ones; online, from all. The population, which none holds, is offline."""
     expit = scipy.special.expit  # p_y is φ's logistic function
-    p, p_references = expit(target.confidence()), expit(references.confidence)
-    z, z_references = expit(target.population.confidence()), expit(references.population.confidence)
+    p, p_references = map(expit, _answers(references, target))
+    z, z_references = map(expit, _answers(references.population, target.population, of="population"))
     mixed = p_references.mean(axis=0)
     if not online:
         out = ~references.is_member
@@ -91,15 +79,9 @@ def rmia_scores(ratio: ArrayLike, population_ratio: ArrayLike, *, gamma: float =
     return scores
 
 
-def likelihood_ratio(target: ArrayLike, out: ArrayLike, *, a: float = 0.3) -> np.ndarray:
-    """Pr(x | target) / Pr(x) from probabilities under the target (n,) and under OUT models (models, n)."""
-    return as_array(target) / _mixed(as_array(out).mean(axis=0), a)
-
-
 def attack_r(references: Bank, target: Signals) -> np.ndarray:
     """Minus the place of the target's loss among the OUT models' losses on the same record, averaged over queries."""
-    _same_records(references, target)
-    ours, theirs = (np.logaddexp(0, -phi) for phi in (target.confidence(), references.confidence))  # φ → loss
+    ours, theirs = (np.logaddexp(0, -phi) for phi in _answers(references, target))  # φ → loss
     return np.mean([attack_r_scores(ours[q], theirs[:, q], references.is_member) for q in range(len(ours))], axis=0)
 
 
@@ -163,13 +145,16 @@ def _checked(target: ArrayLike, references: ArrayLike, is_in: ArrayLike, *, fini
     return target, references, is_in
 
 
-def _same_records(references: Bank | None, target: Signals | None, *, of: str = "target") -> None:
+def _answers(references: Bank | None, target: Signals | None, *, of: str = "target") -> tuple[np.ndarray, np.ndarray]:
+    """φ of the target (queries, n) and of the references (models, queries, n), if they are about the same records."""
     if references is None or target is None:
         raise ValueError(f"This attack needs a {of}: answers of target and references on the same known non-members.")
-    theirs, ours = (references.logits.shape[2], references.queries), (target.logits.shape[1], target.queries)
+    phi, others = target.confidence(), references.confidence
+    ours, theirs = (target.logits.shape[1], len(phi)), (references.logits.shape[2], others.shape[1])
     refuse(theirs != ours, f"References and {of} differ in (classes, queries): {theirs} and {ours}. Ask all alike.")
-    if not np.array_equal(references.labels, target.labels):
-        raise ValueError(f"References and {of} must be about the same records in the same order; the labels differ.")
+    alike = np.array_equal(references.labels, target.labels)
+    refuse(not alike, f"References and {of} must be about the same records in the same order; the labels differ.")
+    return phi, others
 
 
 def _mixed(mean_out: np.ndarray, a: float) -> np.ndarray:

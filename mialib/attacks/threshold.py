@@ -1,8 +1,7 @@
 """Metric attacks: one number a record, and a threshold found on the shadow.
 
 `METRICS` has every score by its name. The loss and the true class's confidence rank the records alike, since
-p_y = exp(−loss): they are one attack under two names. Introduced in notebooks 01 and 02.
-"""
+p_y = exp(−loss): they are one attack under two names. Introduced in notebooks 01 and 02."""
 
 from collections.abc import Callable
 
@@ -35,7 +34,8 @@ def modified_entropy_score(signals: Signals) -> np.ndarray:
     return terms.sum(axis=1)
 
 
-METRICS = {  # Each turns signals into scores (n,).
+Score = Callable[[Signals], np.ndarray]  # signals → scores (n,)
+METRICS: dict[str, Score] = {
     "correctness": lambda signals: signals.correct().astype(np.float64),
     "loss": loss_score,
     "confidence": lambda signals: np.exp(-signals.loss()),  # of the true class
@@ -46,12 +46,7 @@ METRICS = {  # Each turns signals into scores (n,).
 
 
 def threshold_attack(
-    shadow: Shadows,
-    target: Signals,
-    *,
-    score: Callable[[Signals], np.ndarray] = loss_score,
-    per_class: bool = False,
-    fewest: int = 10,
+    shadow: Shadows, target: Signals, *, score: Score = loss_score, per_class: bool = False, fewest: int = 10
 ) -> np.ndarray:
     """Scores of the target's records, shifted so that 0 is the threshold that was best on the shadow: (n,). Classes may
     have their own (`per_class`); one of which the shadow has fewer than `fewest` of a kind takes the common one."""

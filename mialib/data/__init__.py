@@ -4,8 +4,7 @@
 >>> letters.x.shape, letters.classes
 ((60, 1, 16, 16), 10)
 
-`embedded` needs no download, `published` is the papers' data, `records` are one's own. Introduced in notebook 01.
-"""
+`embedded` needs no download, `published` is the papers' data, `records` are one's own. Introduced in notebook 01."""
 
 import os
 from functools import partial
@@ -22,12 +21,12 @@ LOADERS |= {name: partial(published.load, name) for name in (*published.SCALES, 
 
 
 def load(name: str | Path, *, size: int | None = None, seed: int = 0) -> Records:
-    """Return the dataset called `name`, or the one at that path. A real dataset keeps a random share of `size` records,
-    chosen by `seed`; a generated one draws that many."""
+    """The dataset called `name`, or at that path: a random share of `size` records by `seed`, or as many generated."""
     between(0, inf, whole=True, seed=seed)
     between(1, inf, whole=True, size=1 if size is None else size)
     refuse(not isinstance(name, str | Path), f"A dataset is asked for by its name or its path, found {name!r}.")
-    if name not in LOADERS and os.path.exists(os.path.expanduser(name)):
-        return load_own(name, size=size, seed=seed)
+    if name not in LOADERS and os.path.exists(path := os.path.expanduser(name)):
+        path = Path(os.path.abspath(path))
+        return load_own(path, path.stat().st_mtime_ns, size, seed if size else 0)
     elsewhere = f" There is no file or folder {str(name)!r} either, seen from the folder that you work in."
     return LOADERS[known("dataset", str(name), LOADERS, more=elsewhere)](size=size, seed=seed)

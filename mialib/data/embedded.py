@@ -2,8 +2,7 @@
 
 - `letters`: grey 16×16 images of A to J in the fonts that matplotlib ships, turned, sheared, shifted and noisy.
 - `shoppers`: binary baskets from a latent-factor model; the 100 classes are k-means clusters, as in Purchase100.
-- `digits`: scikit-learn's 1,797 handwritten digits; easy, so there is little to leak.
-"""
+- `digits`: scikit-learn's 1,797 handwritten digits; easy, so there is little to leak."""
 
 from functools import cache, lru_cache
 from importlib.util import find_spec

@@ -5,13 +5,11 @@
 - `imagenet`, any share × 3 × 224 × 224, standardised, from a folder that you have.
 - `purchase100` (197,324 × 600), `texas100` (67,330 × 6,169) and `location30` (5,010 × 446), zeros and ones.
 
-A download is verified before it is used, never unpacked, and kept as `downloads/<name>.npz` under `store.home()`.
-"""
+A download is verified before it is used, never unpacked, and kept as `downloads/<name>.npz` under `store.home()`."""
 
 import hashlib
 import tarfile
 import tempfile
-import uuid
 import warnings
 import zipfile
 import zlib
@@ -52,10 +50,8 @@ class Remote:
 
 _GITHUB = "https://github.com/privacytrustlab/datasets/raw/169de9de00de049dd2e571cf7279e64698ac046a"
 _PLACES = (_GITHUB, "https://www.comp.nus.edu.sg/~reza/files")
-REMOTES = {}
-for _name, (_, _checksum, *_) in TABLES.items():
-    _file = f"dataset_{_name.rstrip('0123456789')}.tgz"
-    REMOTES[_name] = Remote(_file, _checksum, tuple(f"{place}/{_file}" for place in _PLACES))
+_FILES = {name: f"dataset_{name.rstrip('0123456789')}.tgz" for name in TABLES}
+REMOTES = {k: Remote(file, TABLES[k][1], tuple(f"{place}/{file}" for place in _PLACES)) for k, file in _FILES.items()}
 
 
 def load(name: str, *, size: int | None = None, seed: int = 0) -> Records:
@@ -65,12 +61,12 @@ def load(name: str, *, size: int | None = None, seed: int = 0) -> Records:
 
 @lru_cache(maxsize=2)
 def _share(name: str, folder: Path, size: int | None, seed: int) -> Records:
-    if name == "imagenet" and not (folder / name).is_dir():
-        expected = f"Unpack it, or put a link to it, so that {folder / name} holds train/<class>/ and val/<class>/."
-        raise FileNotFoundError(f"ImageNet must be asked for at image-net.org and is not downloaded here. {expected}")
     if name == "imagenet":
         from torchvision.transforms import CenterCrop, Compose, Resize
 
+        if not (folder / name).is_dir():
+            advice = f"Unpack it, or put a link to it, so that {folder / name} holds train/<class>/ and val/<class>/."
+            raise FileNotFoundError(f"ImageNet must be asked for at image-net.org and is not downloaded here. {advice}")
         records = read_images(folder / name, change=Compose([Resize(256), CenterCrop(224)]), size=size, seed=seed)
     else:
         whole = _whole(name.removesuffix("_past"), folder)
@@ -188,14 +184,11 @@ def verify(path: Path, checksum: str) -> Path:
 
 @contextmanager
 def atomically(path: Path) -> Iterator[Path]:
-    """Give a path beside `path` to write; it takes its place at the end, or vanishes if anything goes wrong."""
+    """Give a path to write, in a folder beside `path`; it takes its place at the end, or vanishes if that is never."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.unfinished")
-    try:
-        yield unfinished
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as passing:
+        yield (unfinished := Path(passing, path.name))
         unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def cached(path: Path, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:

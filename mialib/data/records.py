@@ -5,8 +5,7 @@
 - folder: `<class>/*.png` (or jpg, bmp, …), or `train/<class>/…` beside `test/<class>/…` or `val/<class>/…`.
 
 Images of whole numbers 0 … 255 are standardised by the mean and deviation of each channel; anything else is left
-as it is. The records carry the name of the file and a hash of their content, never the path.
-"""
+as it is. The records carry the name of the file and a hash of their content, never the path."""
 
 import hashlib
 import os
@@ -27,9 +26,8 @@ LARGEST = 16 << 30  # bytes of images that are read at once
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """n records: `x` (n, features) or (n, channels, height, width), `y` (n,) in 0 … classes − 1. `x` may stay uint8; a
-    model sees (x − shift) / scale, one pair for each channel. `index` says where each record stood in its full dataset,
-    so that two parts can prove that they share none."""
+    """n records: `x` (n, features) or (n, channels, height, width), `y` (n,) in 0 … classes − 1. A model sees
+    (x − shift) / scale, a pair for each channel. `index`, places in the full dataset, proves that parts share none."""
 
     name: str
     x: np.ndarray
@@ -88,12 +86,6 @@ def _faults(records: Records) -> Iterator[tuple[bool, str]]:
     yield 0 in records.scale, "scale must not be 0. Leave out features that never vary, or scale them by 1."
 
 
-def load_own(path: str | Path, *, size: int | None = None, seed: int = 0) -> Records:
-    """The records at `path`; `size` keeps a random share. A file is read again only if it has changed."""
-    path = Path(os.path.abspath(os.path.expanduser(path)))
-    return _load(path, path.stat().st_mtime_ns, size, seed if size else 0)
-
-
 def short_name(path: str | Path) -> str:
     """What a dataset is called: its name, or the last part of its path without `.npz`."""
     return os.path.basename(os.path.abspath(path)).removesuffix(".npz")
@@ -106,7 +98,8 @@ def drawn(name: str, n: int, size: int | None, seed: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=2)
-def _load(path: Path, changed: int, size: int | None, seed: int) -> Records:
+def load_own(path: Path, changed: int, size: int | None, seed: int) -> Records:
+    """The records at `path`; `size` keeps a random share. A file is read again only when it was `changed` (mtime)."""
     records = read_images(path, size=size, seed=seed) if path.is_dir() else _read_npz(path)
     if records.x.ndim == 4 and records.x.dtype == np.uint8:
         some = records.x[:: max(1, len(records) // 2000)].astype(np.float64)  # Some 2,000, spread over all.
@@ -117,8 +110,7 @@ def _load(path: Path, changed: int, size: int | None, seed: int) -> Records:
 
 
 def _read_npz(path: Path) -> Records:
-    """Train and test together: images as (n, channels, height, width), and anything as uint8 where nothing is lost by
-    it, else float32."""
+    """Train and test together; images as (n, channels, height, width), as uint8 if nothing is lost, else float32."""
     try:
         with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
@@ -140,8 +132,7 @@ def _read_npz(path: Path) -> Records:
     if x.ndim == 4 and (x.shape[1] == x.shape[3] or min(x.shape[1], x.shape[3]) > 4):
         expected = f"{path.name}: images must have 1 to 4 channels, in the second place or the last"
         raise ValueError(f"{expected}, but neither is clear in {x.shape}. Write (n, channels, height, width).")
-    if x.ndim == 3 or (x.ndim == 4 and x.shape[3] < x.shape[1]):
-        x = x[:, None] if x.ndim == 3 else x.transpose(0, 3, 1, 2)
+    x = x[:, None] if x.ndim == 3 else x.transpose(0, 3, 1, 2) if x.ndim == 4 and x.shape[3] < x.shape[1] else x
     small = x.dtype.kind in "biu" and x.min(initial=0) >= 0 and x.max(initial=0) <= 255
     with np.errstate(over="ignore"):  # What does not fit becomes infinite, and `Records` refuses it.
         x = np.ascontiguousarray(x, np.uint8 if small else np.float32)

@@ -1,12 +1,10 @@
 """AdvReg, adversarial regularisation (Nasr, Shokri and Houmansadr 2018): train against an attacker that trains too.
 
 Before every epoch but the first, an attacker network learns to tell the members' outputs from those of the inference
-set; in the epoch the classifier's loss is L + α·(mean attacker output − ½). Introduced in notebook 11.
-"""
+set; in the epoch the classifier's loss is L + α·(mean attacker output − ½). Introduced in notebook 11."""
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +18,7 @@ from mialib.training import Training
 @dataclass(frozen=True)
 class AdvReg(Strength):
     """`strength` is α. The attacker sees softmax outputs in eval mode and labels; `first` passes over all records
-    before the second epoch, `later` before each further one. With α = 0 it learns as well, but nobody listens to it.
-    """
+    before the second epoch, `later` before each further one. With α = 0 it learns as well, but nobody listens."""
 
     strength: float = 1.0
     attacker_lr: float = 1e-3
@@ -30,8 +27,8 @@ class AdvReg(Strength):
 
     def __post_init__(self):
         super().__post_init__()
-        between(0, inf, attacker_lr=self.attacker_lr)
-        between(1, inf, whole=True, first=self.first, later=self.later)
+        between(0, torch.inf, attacker_lr=self.attacker_lr)
+        between(1, torch.inf, whole=True, first=self.first, later=self.later)
 
     def prepare(self, training: Training) -> None:
         training.reference_batch()  # Refuse to begin without non-members.
@@ -49,9 +46,9 @@ class AdvReg(Strength):
         size = max(len(y) for _, y in sides)
         for _ in range(self.first if training.epoch == 2 else self.later):
             orders = [_spread(len(y), size, training.generator).to(y.device) for _, y in sides]
-            for ours, theirs in zip(*(order.split(training.recipe.batch_size) for order in orders), strict=True):
-                pairs = [(outputs[rows], y[rows]) for (outputs, y), rows in zip(sides, (ours, theirs), strict=True)]
-                _learn(training, *pairs)
+            for both in zip(*(order.split(training.recipe.batch_size) for order in orders), strict=True):
+                pairs = zip(sides, both, strict=True)
+                _learn(training, *(training.attacker(outputs[rows], y[rows]) for (outputs, y), rows in pairs))
 
     def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
         logits = training.model(x)
@@ -79,10 +76,9 @@ def _layers(*sizes: int) -> nn.Sequential:
     return nn.Sequential(*(layer for pair in pairwise(sizes) for layer in (nn.Linear(*pair), nn.ReLU())))
 
 
-def _learn(training: Training, ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor]) -> None:
-    """One step of the attacker on a batch of members and one of others."""
-    scores = torch.cat([training.attacker(*ours), training.attacker(*theirs)])
-    truth = torch.cat([torch.ones_like(ours[1]), torch.zeros_like(theirs[1])]).to(scores.dtype)
+def _learn(training: Training, ours: Tensor, theirs: Tensor) -> None:
+    """One step of the attacker from its scores of a batch of members and of one of others."""
+    scores, truth = torch.cat([ours, theirs]), torch.cat([torch.ones_like(ours), torch.zeros_like(theirs)])
     training.attacker_optimizer.zero_grad()
     F.binary_cross_entropy_with_logits(scores, truth).backward()
     training.attacker_optimizer.step()

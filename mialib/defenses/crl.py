@@ -4,11 +4,9 @@
 
 Two relaxed losses with the same three scenarios are added: of the cross-entropy of normalised logits (Eq. 5 to 9), and
 of the distance between normalised features and the center of their class (Algorithm 1). What the paper leaves out
-follows its authors' code. They published no settings: notebook 10 sweeps them, and prefers tau_rcl or λ = 0.3.
-"""
+follows its authors' code. They published no settings: notebook 10 sweeps them, and prefers tau_rcl or λ = 0.3."""
 
 from dataclasses import dataclass
-from math import inf
 
 import torch
 from torch import Tensor, nn
@@ -23,11 +21,9 @@ from mialib.training import Plain, Training
 @dataclass(frozen=True)
 class CRL(Plain):
     """Every part has its own off switch: `center_weight` (λ) 0 leaves ImpRelaxLoss, τ = 0 takes a normalisation away
-    and α = 0 a relaxation; with all at 0 this is cross-entropy.
-
-    The centers step with λ∇L_rcl, momentum and weight decay, as in the authors' code; `printed_step` takes ∇L_rcl with
-    neither, as Algorithm 1 prints it. The `upper` bounds of the soft labels are in the code only.
-    """
+    and α = 0 a relaxation; with all at 0 this is cross-entropy. The centers step with λ∇L_rcl, momentum and weight
+    decay, as in the authors' code; `printed_step` takes ∇L_rcl with neither, as Algorithm 1 prints it. The `upper`
+    bounds of the soft labels are in the code only."""
 
     alpha_rce: float = 1.0
     alpha_rcl: float = 0.1
@@ -40,8 +36,8 @@ class CRL(Plain):
     upper_rcl: float = 1.0
 
     def __post_init__(self):
-        between(0, inf, alpha_rce=self.alpha_rce, alpha_rcl=self.alpha_rcl, tau_rce=self.tau_rce, tau_rcl=self.tau_rcl)
-        between(0, inf, center_weight=self.center_weight, center_lr=self.center_lr)
+        between(0, torch.inf, alpha_rce=self.alpha_rce, alpha_rcl=self.alpha_rcl, center_weight=self.center_weight)
+        between(0, torch.inf, tau_rce=self.tau_rce, tau_rcl=self.tau_rcl, center_lr=self.center_lr)
         between(0, 1, upper_rce=self.upper_rce, upper_rcl=self.upper_rcl)
 
     def prepare(self, training: Training) -> None:

@@ -3,11 +3,9 @@
     distilled = configuration.then(DMP(), configuration.recipe)
 
 The teacher is the model that the training starts from; the student is the same network with fresh weights. DMP, the
-distillation of Shejwalkar and Houmansadr (2021), shows the student no member. Introduced in notebook 11.
-"""
+distillation of Shejwalkar and Houmansadr (2021), shows the student no member. Introduced in notebook 11."""
 
 from dataclasses import dataclass
-from math import inf, prod
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +23,7 @@ class Distillation(Plain):
     temperature: float = 1.0
 
     def __post_init__(self):
-        between(1e-3, inf, temperature=self.temperature)
+        between(1e-3, torch.inf, temperature=self.temperature)
 
     def prepare(self, training: Training) -> None:
         x, y = training.members
@@ -52,8 +50,7 @@ class Distillation(Plain):
 @dataclass(frozen=True)
 class DMP(Distillation):
     """`source` is what the teacher is asked about: "all" of the inference set; "selected", the `share` of it where the
-    answers have the lowest entropy; or as many "synthetic" records as members, from a generator that saw them.
-    """
+    answers have the lowest entropy; or as many "synthetic" records as members, from a generator that saw them."""
 
     share: float = 0.5
     source: str = "all"
@@ -94,7 +91,7 @@ class Autoencoder(nn.Module):
 def synthesize(training: Training, *, epochs: int = 60) -> Tensor:
     """As many records as there are members, drawn by a generator that has learned from them."""
     x, _ = training.members
-    generator = Autoencoder(prod(x.shape[1:])).to(x.device)
+    generator = Autoencoder(x[0].numel()).to(x.device)
     optimizer = torch.optim.Adam(generator.parameters(), 1e-3)
     for _ in tqdm(range(epochs), "generator", delay=2, leave=False):
         for batch, _ in training.batches(training.members):

@@ -3,13 +3,11 @@
     private = configuration.but(defense=DPSGD(1.0), options={"norm": "group"})    # pip install "mialib[dp]"
 
 Each step takes every record with the same probability (Poisson sampling), which is what the count assumes. ε and δ
-stand in the history. Introduced in notebook 11.
-"""
+stand in the history. Introduced in notebook 11."""
 
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import inf
 
 import torch
 
@@ -20,10 +18,8 @@ from mialib.training import Pair, Training
 
 @dataclass(frozen=True)
 class DPSGD(Strength):
-    """`strength` is the noise multiplier: noise of σ·`clip` on the sum of gradients no longer than `clip`.
-
-    With no noise it still clips, and promises nothing.
-    """
+    """`strength` is the noise multiplier σ: noise of σ·`clip` on the sum of gradients no longer than `clip`. With no
+    noise it still clips, and promises nothing."""
 
     strength: float = 1.0
     clip: float = 1.0
@@ -31,7 +27,7 @@ class DPSGD(Strength):
 
     def __post_init__(self):
         super().__post_init__()
-        between(1e-12, inf, clip=self.clip)
+        between(1e-12, torch.inf, clip=self.clip)
         between(1e-12, 0.5, delta=self.delta)
 
     def prepare(self, training: Training) -> None:

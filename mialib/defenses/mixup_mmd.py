@@ -1,11 +1,9 @@
 """Mixup and MMD (Li, Li and Ribeiro 2021): train on mixtures, and pull members' outputs to those of non-members.
 
 Every epoch trains on mixtures of two records. Between epochs, while accuracy on members and on the inference set
-differ, a second pass lowers λ·MMD² between outputs of both, class by class. Introduced in notebook 11.
-"""
+differ, a second pass lowers λ·MMD² between outputs of both, class by class. Introduced in notebook 11."""
 
 from dataclasses import dataclass
-from math import inf
 
 import torch
 from torch import Tensor
@@ -19,11 +17,9 @@ from mialib.training import Training
 
 @dataclass(frozen=True)
 class MixupMMD(Strength):
-    """`strength` is λ; 0 leaves mixup, whose weights are Beta(`mixup`, `mixup`), and with `mixup` 0 plain training.
-
-    As in the authors' code, the second pass is skipped while the two accuracies are less than `gap` apart, works in
-    eval mode, and moves only the members: the others' outputs are constants.
-    """
+    """`strength` is λ; 0 leaves mixup, whose weights are Beta(`mixup`, `mixup`), and with `mixup` 0 plain training. As
+    in the authors' code, the second pass is skipped while the two accuracies are less than `gap` apart, works in eval
+    mode, and moves only the members: the others' outputs are constants."""
 
     strength: float = 3.0
     mixup: float = 1.0
@@ -31,7 +27,7 @@ class MixupMMD(Strength):
 
     def __post_init__(self):
         super().__post_init__()
-        between(0, inf, mixup=self.mixup)
+        between(0, torch.inf, mixup=self.mixup)
         between(0, 1, gap=self.gap)
 
     def prepare(self, training: Training) -> None:
@@ -86,8 +82,7 @@ class Matching:
         size = int(max(needed.max(), labels.max())) + 1
         self.count = torch.bincount(labels, minlength=size)
         self.start = self.count.cumsum(0) - self.count
-        missing = sorted(set(needed.unique().tolist()) - set(labels.unique().tolist()))
-        if missing:
+        if missing := sorted(set(needed.tolist()) - set(labels.tolist())):
             found = f"the inference set has no record of class {', '.join(map(str, missing))}"
             raise ValueError(f"MMD compares records of the same class, but {found}. Take a larger inference set.")
 

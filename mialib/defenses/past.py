@@ -3,31 +3,26 @@
     tuned = configuration.then(Past(strength=1e-3, alpha=1.5), Recipe(epochs=50, lr=0.01))
 
 Each weight w pays λ·γ^α·|w|, where γ is |∂G/∂w| over its mean in the module (`sensitivity`). α = 0 is uniform ℓ1.
-The clamp of γ^α and the rest of what the paper leaves out follow its authors' code. Introduced in notebook 08.
-"""
+The clamp of γ^α and the rest of what the paper leaves out follow its authors' code. Introduced in notebook 08."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import inf
 
 import torch
 from torch import Tensor, nn
 
 from mialib.errors import between, known
 from mialib.sensitivity import KINDS, adaptive_weight, gap_gradient, weights
-from mialib.training import Plain, Training
+from mialib.training import Pair, Plain, Training
 
 
 @dataclass(frozen=True)
 class Past(Plain):
-    """`strength` is λ and `alpha` the focus.
-
-    `per="batch"` takes γ from each batch of members and one of non-members, as its authors' code does; `per="epoch"`
-    from at most `sample` records of each side, once an epoch. `proximal` shrinks the weights after the step, so that
-    some become exactly 0; otherwise the sub-gradient joins the gradient, and none does. `mixed_statistics` lets the
-    non-members' batches into BatchNorm's running statistics, as that code does.
-    """
+    """`strength` is λ and `alpha` the focus. `per="batch"` takes γ from each batch of members and one of non-members,
+    as its authors' code does; `per="epoch"` from at most `sample` of each side, once an epoch. `proximal` shrinks the
+    weights after the step, so that some become exactly 0; otherwise the sub-gradient joins the gradient, and none
+    does. `mixed_statistics` lets the non-members' batches into BatchNorm's running statistics, as that code does."""
 
     strength: float = 1e-3
     alpha: float = 1.5
@@ -40,8 +35,8 @@ class Past(Plain):
     kinds: tuple[str, ...] = tuple(KINDS)
 
     def __post_init__(self):
-        between(0, inf, strength=self.strength, alpha=self.alpha, clamp=self.clamp)
-        between(1, inf, whole=True, sample=self.sample)
+        between(0, torch.inf, strength=self.strength, alpha=self.alpha, clamp=self.clamp)
+        between(1, torch.inf, whole=True, sample=self.sample)
         known("per", self.per, ("batch", "epoch"))
         known("penalty", self.penalty, ("l1", "l2"))
         for kind in self.kinds:
@@ -65,7 +60,7 @@ class Past(Plain):
         if self.strength and self.per == "batch" and (self.alpha or self.mixed_statistics):
             with _statistics(training.model, kept=not self.mixed_statistics):
                 theirs = super().loss(training, *training.reference_batch())
-            training.theirs = torch.autograd.grad(theirs, training.tuned, allow_unused=True)
+            training.theirs = torch.autograd.grad(theirs, training.tuned, materialize_grads=True)
         return super().loss(training, x, y)
 
     def after_backward(self, training: Training) -> None:
@@ -73,8 +68,8 @@ class Past(Plain):
             return
         torch.set_flush_denormal(True)  # A power of a small γ may be one, and slow on a CPU.
         if self.alpha and self.per == "batch":
-            pairs = zip(training.tuned, training.theirs, strict=True)
-            training.importance = self.importance([_difference(weight, theirs) for weight, theirs in pairs])
+            pairs = zip(training.tuned, training.theirs, strict=True)  # The loss does not reach a weight without grad.
+            training.importance = self.importance([g if w.grad is None else g - w.grad for w, g in pairs])
         if not self.proximal:
             pulls = [w.detach().sign() if self.penalty == "l1" else 2 * w.detach() for w in training.tuned]
             torch._foreach_mul_(pulls, training.importance)
@@ -96,22 +91,16 @@ class Past(Plain):
         """γ^α of each module, clamped."""
         return [adaptive_weight(gradient).pow_(self.alpha).clamp_(max=self.clamp) for gradient in gradients]
 
-    def _sample(self, training: Training, records: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    def _sample(self, training: Training, records: Pair) -> Pair:
         chosen = torch.randperm(len(records[1]), generator=training.generator)[: self.sample].to(records[1].device)
         return records[0][chosen], records[1][chosen]
-
-
-def _difference(weight: nn.Parameter, theirs: Tensor | None) -> Tensor:
-    """The gap's gradient, of which a module that the loss does not reach has none."""
-    gradients = [g for g in (theirs, weight.grad) if g is not None]
-    return gradients[0] - gradients[1] if len(gradients) == 2 else torch.zeros_like(weight)
 
 
 @contextmanager
 def _statistics(model: nn.Module, *, kept: bool) -> Iterator[None]:
     """If `kept`, BatchNorm normalises by the batch but leaves its running statistics alone."""
-    norms = [m for m in model.modules() if isinstance(m, KINDS["normalisation"][0]) and m.track_running_stats]
-    for norm in norms if kept else ():
+    norms = [m for m in model.modules() if kept and isinstance(m, KINDS["normalisation"][0]) and m.track_running_stats]
+    for norm in norms:
         norm.track_running_stats = False
     try:
         yield

@@ -1,8 +1,7 @@
 """RelaxLoss (Chen, Yu and Fritz 2022): stop fitting at a loss of α, and flatten what lies below it.
 
 Each batch's mean loss L is compared with α. In the 1st, 3rd, … epoch the loss is |L − α|, which climbs back when L is
-below α. In the others it is L above α, and below α a flattening loss: see `RelaxLoss`. Introduced in notebook 10.
-"""
+below α. In the others it is L above α, and below α a flattening loss: see `RelaxLoss`. Introduced in notebook 10."""
 
 from dataclasses import dataclass
 
@@ -19,9 +18,7 @@ from mialib.training import Training
 class RelaxLoss(Strength):
     """`strength` is α. Below it, `form="official"` climbs on every record, (1 − correct)·soft − L, as its authors' code
     does; `form="crl"` is what CRL's code takes for it: the soft loss alone, and |L − α| in the 2nd, 4th, … epoch.
-
-    `upper` bounds the true class in the soft label, which is a part of the graph: the gradient goes through it.
-    """
+    `upper` bounds the true class in the soft label, which is a part of the graph: the gradient goes through it."""
 
     strength: float = 1.0
     upper: float = 1.0
