@@ -110,6 +110,13 @@ def defense_level(attack_accuracy: float) -> float:
     return 200 - 2 * attack_accuracy
 
 
+def significant(values: ArrayLike, dense: ArrayLike) -> bool:
+    """The sparsity paper's rule for repeated runs: mean ± standard deviation does not meet that of the dense network."""
+    values, dense = as_array(values), as_array(dense)
+    refuse(min(values.size, dense.size) < 2, "A standard deviation needs at least two repeats of each.")
+    return bool(abs(values.mean() - dense.mean()) > values.std(ddof=1) + dense.std(ddof=1))
+
+
 def clopper_pearson(hits: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """The exact interval of a share: `hits` of `n`."""
     between(1, np.inf, whole=True, n=n)

@@ -1,18 +1,8 @@
 """Networks: `features` turns records into vectors, `classify` turns vectors into logits.
 
-| name        | features | parameters (10 classes) | where the papers use it                                |
-|-------------|----------|-------------------------|--------------------------------------------------------|
-| mlp         | 128      | by the records' length  | PAST on Purchase100 and Texas100                       |
-| resnet20    | 64       | 272,474                 | sparsity on CIFAR-10                                   |
-| resnet18    | 512      | 11,173,962              | CRL; with stem="imagenet" (11,181,642) PAST            |
-| vgg11       | 512      | 9,756,426               | CRL                                                    |
-| densenet121 | 1,024    | 6,964,106               | PAST                                                   |
-| densenet3   | 405      | 1,020,550               | CRL, whose code calls it DenseNet121                   |
-| googlenet   | 1,024    | 6,302,602               | CRL                                                    |
-
 `norm="group"` takes GroupNorm for BatchNorm, which mixes the records of a batch. No layer works in place. So
-DP-SGD's per-record gradients need only this option; the two DenseNets, which are torchvision's, do not have it.
-"""
+DP-SGD's per-record gradients need only this option; the two DenseNets, which are torchvision's, do not have it. Which
+paper uses which network is in ARCHITECTURE.md."""
 
 import math
 from functools import partial

@@ -1,8 +1,7 @@
 """Configuration → run, made once and kept.
 
 `get(configuration)` trains, or reads what was trained before; `get_all` does several side by side. A run's folder holds
-config.json, weights.safetensors, signals.npz, trace.npz (if asked for), metrics.json and provenance.json.
-"""
+config.json, weights.safetensors, signals.npz, trace.npz (if asked for), metrics.json and provenance.json."""
 
 import platform
 import time

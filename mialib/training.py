@@ -6,8 +6,7 @@
 >>> [sorted(epoch) for epoch in fit(model, digits, Recipe(epochs=2, lr=0.05))]
 [['epoch', 'loss'], ['epoch', 'loss']]
 
-The same seed and the same number of threads give the same weights, bit for bit, on a CPU.
-"""
+The same seed and the same number of threads give the same weights, bit for bit, on a CPU."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

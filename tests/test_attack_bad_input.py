@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from test_bad_input import refused
 
+from lessonlib import exposure
 from lessonlib.cards import cards
 from mialib import attacks, metrics
 from mialib.attacks.reference import attack_r_scores, lira_scores, rmia_scores
@@ -167,11 +168,11 @@ def test_another_number_of_queries_is_refused(name):
         lambda g, t: attacks.threshold_attack([], t),
         lambda g, t: cards("los"),
         lambda g, t: attacks.rmia(g, t, a=-1),
-        lambda g, t: attacks.risk(np.zeros((2, 3)), np.ones((2, 3), bool)),
-        lambda g, t: attacks.risk(np.zeros(3), np.ones(3, bool)),
-        lambda g, t: attacks.risk(np.full((2, 1), np.nan), [[True], [False]]),
-        lambda g, t: attacks.agreement({"a": [1.0, 2.0]}, [True, False, True]),
-        lambda g, t: attacks.agreement({}, [True, False]),
+        lambda g, t: exposure.risk(np.zeros((2, 3)), np.ones((2, 3), bool)),
+        lambda g, t: exposure.risk(np.zeros(3), np.ones(3, bool)),
+        lambda g, t: exposure.risk(np.full((2, 1), np.nan), [[True], [False]]),
+        lambda g, t: exposure.agreement({"a": [1.0, 2.0]}, [True, False, True]),
+        lambda g, t: exposure.agreement({}, [True, False]),
     ],
 )
 def test_wrong_settings_are_refused_with_a_sentence(dealt, call):

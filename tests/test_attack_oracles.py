@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
+from lessonlib import exposure
 from mialib import attacks, metrics
 from mialib.attacks.reference import attack_r_scores, lira_scores, rmia_scores
 from mialib.attacks.threshold import best_threshold, entropy_score, modified_entropy_score
@@ -150,7 +151,7 @@ def test_risk_equals_its_loop(ties, rng):
     is_member = rng.permuted(np.arange(12)[:, None] < np.full(25, 6), axis=0)
     scores = rng.normal(size=(12, 25)) + is_member
     scores = scores.round() if ties else scores
-    found = attacks.risk(scores, is_member, fpr=0.1)
+    found = exposure.risk(scores, is_member, fpr=0.1)
     caught, accused, auc = slow.risk(scores, is_member, 0.1)
     assert_allclose([found.caught, found.accused, found.auc], [caught, accused, auc], atol=1e-12)
     worst = found.most_exposed(1)[0]
@@ -159,7 +160,7 @@ def test_risk_equals_its_loop(ties, rng):
 
 def test_agreement_equals_its_loop(rng):
     is_member, table = rng.random(80) < 0.5, {name: rng.normal(size=80) for name in "abc"}
-    found = attacks.agreement(table, is_member)
+    found = exposure.agreement(table, is_member)
     sets = {name: {j for j in range(80) if is_member[j] and scores[j] >= 0} for name, scores in table.items()}
     for (a, b), share in found.both.items():
         assert share == len(sets[a] & sets[b]) / len(sets[a] | sets[b])

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chisquare
 from sklearn.datasets import load_digits
 
+from lessonlib import embedded as course
 from mialib import data
 from mialib.data import Records
 
@@ -38,7 +39,7 @@ def test_records_have_the_stated_shape_and_labels(name):
 @embedded
 def test_the_same_seed_draws_the_same_records(name):
     first = data.load(name, size=300, seed=3)
-    data.LOADERS[name].cache_clear()
+    getattr(course, name).cache_clear()
     again = data.load(name, size=300, seed=3)
     assert first is not again
     assert_array_equal(first.x, again.x)
@@ -56,7 +57,7 @@ def test_another_seed_draws_other_records(name):
 @pytest.mark.parametrize(("name", "usual"), [("letters", 4200), ("digits", 1797)])
 def test_the_usual_size_is_the_documented_one(name, usual):
     assert len(data.load(name)) == usual
-    assert f"{usual:,}" in (data.LOADERS[name].__doc__ + data.embedded.__doc__)
+    assert f"{usual:,}" in (getattr(course, name).__doc__ + course.__doc__)
 
 
 def test_letters_are_drawn_evenly_from_all_classes():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mialib import doctor
+from lessonlib import doctor
 
 ROOT = Path(__file__).resolve().parents[1]
 NEEDS = [need.name for need in map(doctor.Requirement, metadata.requires("mialib")) if need.marker is None]

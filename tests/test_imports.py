@@ -85,15 +85,18 @@ def test_no_module_imports_itself_by_a_detour():
 
 
 def test_the_library_never_needs_lessonlib():
-    for path in MODULES.values():
-        assert "lessonlib" not in path.read_text(encoding="utf-8"), path
+    """But for two doors: the doctor, whom no other module asks, and the lessons' data, when they are asked for."""
+    found = [name for name, path in MODULES.items() if "lessonlib" in path.read_text(encoding="utf-8")]
+    assert found == ["mialib.data", "mialib.doctor"]
+    assert not any("mialib.doctor" in imports_at_import_time(path) for path in MODULES.values())
+    assert run("import sys, mialib.data, mialib.runs, mialib.profiles; print('lessonlib' in sys.modules)") == "False"
 
 
 def test_every_module_opens_with_a_map():
     assert [name for name, path in BOTH.items() if not ast.get_docstring(ast.parse(path.read_text()))] == []
 
 
-@pytest.mark.parametrize(("package", "most"), [(MODULES, 4000), (LESSONS, 2500)], ids=["mialib", "lessonlib"])
+@pytest.mark.parametrize(("package", "most"), [(MODULES, 4000), (LESSONS, 3000)], ids=["mialib", "lessonlib"])
 def test_the_library_stays_thin(package, most):
     lines = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in package.items()}
     assert {name: n for name, n in lines.items() if n > 250} == {}
@@ -108,7 +111,7 @@ def test_the_library_stays_thin(package, most):
         (r"^\s*(import|from) pickle|allow_pickle=True", []),
         (r"except:", []),
         (r"import \*", []),
-        (r"^\s*print\(", ["mialib.doctor"]),
+        (r"^\s*print\(", ["lessonlib.doctor"]),
     ],
 )
 def test_the_library_never_says(pattern, except_in):

@@ -4,19 +4,25 @@
 >>> letters.x.shape, letters.classes
 ((60, 1, 16, 16), 10)
 
-`embedded` needs no download, `published` is the papers' data, `records` are one's own. Introduced in notebook 01."""
+`published` has the papers' data, `records` reads one's own. Letters, shoppers and digits, which need no download, come
+with the lessons, from `lessonlib.embedded`. Introduced in notebook 01."""
 
 import os
 from functools import partial
+from importlib import import_module
 from math import inf
 from pathlib import Path
 
 from mialib.data import published
-from mialib.data.embedded import digits, letters, shoppers
 from mialib.data.records import Records, load_own, short_name
 from mialib.errors import between, known, refuse
 
-LOADERS = {"letters": letters, "shoppers": shoppers, "digits": digits}
+
+def _of_the_lessons(name: str, **options) -> Records:
+    return getattr(import_module("lessonlib.embedded"), name)(**options)
+
+
+LOADERS = {name: partial(_of_the_lessons, name) for name in ("letters", "shoppers", "digits")}
 LOADERS |= {name: partial(published.load, name) for name in (*published.SCALES, *published.TABLES)}
 
 

@@ -1,8 +1,7 @@
 """Defenses: changes to training. Each is a frozen dataclass of settings that changes a hook or two of `Plain`.
 
 What must last from one step to the next lives on the `Training` that every hook is given, never on the defense,
-so one defense object serves any number of runs.
-"""
+so one defense object serves any number of runs."""
 
 from mialib.defenses.advreg import AdvReg
 from mialib.defenses.crl import CRL

@@ -4,8 +4,7 @@
 
 Every round goes on from the epoch of the last one that was best on the validation records, prunes a share of what
 remains of all convolution and linear weights together, and trains with a new optimizer and the schedule from its
-beginning (Gonon et al. 2023). Introduced in notebook 12.
-"""
+beginning (Gonon et al. 2023). Introduced in notebook 12."""
 
 from __future__ import annotations
 
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 class Pruning(BestCheckpoint):
     """One round: prune `share` of what remains, then train. `rewind` sets the survivors back to the values they had
     before the very first step, as the lottery ticket's authors do. `best` ends with the best epoch on validation
-    records, False with the last.
-    """
+    records, False with the last."""
 
     share: float = 0.2
     rewind: bool = False

@@ -5,8 +5,7 @@
 
 An experiment has the settings of a `Configuration` that differ from the defaults, or from those of the experiment that
 it is `like`. `then` trains on, so many `times`, with a defense and what differs in the recipe. A recipe's `rates` are
-the epochs from which a learning rate holds.
-"""
+the epochs from which a learning rate holds."""
 
 import tomllib
 from dataclasses import dataclass, replace

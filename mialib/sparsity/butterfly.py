@@ -4,8 +4,7 @@
     convert(network.features[-5:], 3)                           # every 3×3 convolution there, in three factors
     layer.dense()                                               # (rows, columns), to look at
 
-Between factors the features come first and the batch last, so that a factor is one batched product of small blocks.
-"""
+Between factors the features come first and the batch last, so that a factor is one batched product of small blocks."""
 
 import math
 
@@ -21,8 +20,7 @@ class Butterfly(nn.Module):
     """The factors of a chain; each is a parameter (k, t, r, s) with nothing in it but what may differ from 0.
 
     The entries are drawn from U(−b, b), b² = 3^(1 − 1/L) / s: then W·x has the variance of torch's own linear layer
-    for every L. With torch's b² = 1 / s in each factor it would shrink by three with every factor more.
-    """
+    for every L. With torch's b² = 1 / s in each factor it would shrink by three with every factor more."""
 
     def __init__(self, chain: Chain, *, bias: bool = True):
         super().__init__()
@@ -71,8 +69,7 @@ class ButterflyConv2d(Butterfly):
     """In place of nn.Conv2d. W is rows × (k²·channels), with columns ordered by place in the kernel, then by channel.
 
     A step has far more positions in its images than W has columns. So W is multiplied out once a step, and torch's own
-    convolution, which is faster than any product of patches, slides it over the images.
-    """
+    convolution, which is faster than any product of patches, slides it over the images."""
 
     def __init__(self, chain: Chain, *, kernel_size: tuple[int, int], bias: bool = True, **options):
         super().__init__(chain, bias=bias)
@@ -125,8 +122,7 @@ def projected(matrix: Tensor, chain: Chain) -> list[Tensor]:
     matrix is such a product.
 
     Where a first factor ends and the rest begins, each inner place joins r·s entries of the matrix, and the product
-    makes that block of rank one: its largest singular pair is the best choice (Le, Zheng et al. 2022).
-    """
+    makes that block of rank one: its largest singular pair is the best choice (Le, Zheng et al. 2022)."""
     check(chain, rows=matrix.shape[0], columns=matrix.shape[1])
     rest, found = matrix[None], []  # (t, r, s) of the factor that all those not yet found make together
     for factor in chain[:-1]:

@@ -8,8 +8,7 @@ butterfly, Lin et al. 2021). A chain lists factors in the order in which they me
 >>> parameters(square(16)), 16 * 16
 (128, 256)
 
-The sparsity paper takes the monotone chain with the fewest parameters. Introduced in notebook 13.
-"""
+The sparsity paper takes the monotone chain with the fewest parameters. Introduced in notebook 13."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -4,8 +4,7 @@
     release(model)                                  # plain weights again
     remaining(model)                                # 80.1: in percent, as the sparsity paper counts
 
-A pruned weight is exactly zero, so the weights carry their masks. Introduced in notebook 12.
-"""
+A pruned weight is exactly zero, so the weights carry their masks. Introduced in notebook 12."""
 
 import math
 

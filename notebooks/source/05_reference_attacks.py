@@ -24,7 +24,7 @@
 # %%
 import numpy as np
 
-from lessonlib import figures, plots, widgets
+from lessonlib import exposure, figures, plots, widgets
 from lessonlib.cards import cards
 from lessonlib.plots import show
 from mialib import attacks, bank, metrics
@@ -350,7 +350,7 @@ found = {
 found["loss"] = game.scores(
     lambda bank, t: attacks.threshold_attack([bank.signals(k) for k in range(4)], t)
 )
-shared = attacks.agreement(found, is_member)
+shared = exposure.agreement(found, is_member)
 for name, scores in found.items():
     tpr, fpr = metrics.rates(scores, is_member)
     print(f"{name:<12} finds {tpr:.0%} of the members, accuses {fpr:.0%} of the others")
@@ -370,7 +370,7 @@ for (a, b), share in shared.both.items():
 half = len(letters) // 2
 scores = pooled["LiRA online"]
 picked_on, read_on = (
-    attacks.risk(scores[part], holds[part]) for part in (slice(half), slice(half, None))
+    exposure.risk(scores[part], holds[part]) for part in (slice(half), slice(half, None))
 )
 worst = picked_on.most_exposed(10)
 names = "ABCDEFGHIJ"
@@ -383,7 +383,7 @@ show(figures.images(letters.x[worst], captions), name="05_exposed")
 # model gets right only by heart.
 
 # %%
-risk = attacks.risk(scores, holds)
+risk = exposure.risk(scores, holds)
 never = np.random.default_rng(0).choice(np.flatnonzero(risk.caught == 0), 10, replace=False)
 captions = [f"{names[letters.labels[i]]} {risk.caught[i]:.0%}" for i in never]
 show(figures.images(letters.x[never], captions), name="05_safe")

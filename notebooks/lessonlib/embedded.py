@@ -1,4 +1,4 @@
-"""Three datasets that need no download.
+"""The data of the lessons: three datasets that need no download. `mialib.data.load` finds them by name.
 
 - `letters`: grey 16×16 images of A to J in the fonts that matplotlib ships, turned, sheared, shifted and noisy.
 - `shoppers`: binary baskets from a latent-factor model; the 100 classes are k-means clusters, as in Purchase100.
