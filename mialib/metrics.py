@@ -111,7 +111,7 @@ def defense_level(attack_accuracy: float) -> float:
 
 
 def significant(values: ArrayLike, dense: ArrayLike) -> bool:
-    """The sparsity paper's rule for repeated runs: mean ± standard deviation does not meet that of the dense network."""
+    """The sparsity paper's rule for repeated runs: mean ± standard deviation do not meet those of the dense network."""
     values, dense = as_array(values), as_array(dense)
     refuse(min(values.size, dense.size) < 2, "A standard deviation needs at least two repeats of each.")
     return bool(abs(values.mean() - dense.mean()) > values.std(ddof=1) + dense.std(ddof=1))

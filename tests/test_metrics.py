@@ -365,3 +365,13 @@ def test_junk_gives_a_clear_error_or_the_right_answer(scores, is_member):
     except ValueError:
         return
     assert found == pytest.approx(roc_auc_score(is_member, np.clip(np.asarray(scores, float), -1e300, 1e300)))
+
+
+def test_a_gain_is_significant_when_the_intervals_of_one_deviation_are_apart():
+    """Means 4 and 1, deviations 1 and 1: the intervals [3, 5] and [0, 2] are apart; with a mean of 3 they meet at 2."""
+    assert metrics.significant([3, 4, 5], [0, 1, 2])
+    assert metrics.significant([0, 1, 2], [3, 4, 5])
+    assert not metrics.significant([2, 3, 4], [0, 1, 2])
+    assert not metrics.significant([1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
+    with pytest.raises(ValueError, match="two repeats"):
+        metrics.significant([3], [0, 1, 2])
