@@ -460,6 +460,18 @@ def test_converted_networks_say_what_the_network_of_their_matrices_says():
     assert_allclose(dense.eval()(x).detach(), network.eval()(x).detach(), atol=1e-4)
 
 
+@pytest.mark.parametrize("project", [False, True])
+def test_a_network_in_double_precision_is_changed_and_trains(project):
+    network = models.build("resnet20", shape=(1, 8, 8), classes=10, width=4).double()
+    convert(network.features[6:], 2, project=project)
+    network.to(device="cpu")
+    x = torch.randn(4, 1, 8, 8, dtype=torch.float64)
+    assert {parameter.dtype for parameter in network.parameters()} == {torch.float64}
+    network.train()(x).square().sum().backward()
+    assert all(parameter.grad.abs().max() > 0 for parameter in network.parameters())
+    assert network.eval()(x).dtype == torch.float64
+
+
 def test_convert_changes_what_it_is_given_in_place_and_nothing_else():
     inner = nn.Sequential(nn.Conv2d(4, 4, 3), nn.ReLU(), nn.Conv2d(4, 4, 1), nn.Sequential(nn.Conv2d(4, 8, (1, 3))))
     network = nn.Sequential(nn.Conv2d(4, 4, 3), inner, nn.Linear(8, 8))
@@ -519,6 +531,25 @@ def test_a_butterfly_run_is_kept_and_read(tiny, store):
 def test_a_layer_of_a_chain_that_does_not_fit_is_refused(make, chain, expected):
     with pytest.raises(ValueError, match=expected):
         make(chain)
+
+
+@pytest.mark.parametrize("make", [ButterflyLinear, lambda chain: ButterflyConv2d(chain, kernel_size=(1, 1))])
+def test_a_layer_of_no_factors_is_refused(make):
+    with pytest.raises(ValueError, match=r"at least one factor, found an empty chain\. See chains\.smallest"):
+        make(())
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (4, 16), (8, 1), (0, 4)])
+def test_an_input_of_another_size_is_refused(shape):
+    with pytest.raises(ValueError, match=r"must be the layer's 8 columns; found shape \("):
+        ButterflyLinear(square(8))(torch.zeros(shape))
+
+
+def test_a_convolution_cannot_take_its_own_place():
+    layer = nn.Conv2d(4, 4, 3)
+    with pytest.raises(ValueError, match=r"cannot be changed in place\. Take what butterfly\(layer, length\) returns"):
+        convert(layer, 2)
+    assert not list(layer.children())
 
 
 @pytest.mark.parametrize("shape", [(4, 8), (8, 4), (8, 16), (16, 8)])

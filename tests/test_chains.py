@@ -258,3 +258,10 @@ def changed(chain: Chain, number: int, **changes) -> Chain:
 def test_a_chain_that_does_not_fit_is_refused(chain, expected):
     with pytest.raises(ValueError, match=expected):
         check(chain, rows=8, columns=8)
+
+
+def test_a_chain_that_ends_with_several_blocks_is_refused():
+    """Two of the three factors of 8 × 8 make blocks of 4 × 4: they are neither 8 rows of one block, nor 4."""
+    for rows in (4, 8):
+        with pytest.raises(ValueError, match=f"must end with one block and {rows} rows"):
+            check(square(8)[:-1], rows=rows, columns=8)
