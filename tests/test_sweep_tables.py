@@ -1,18 +1,21 @@
 """The shipped sweeps: made by `tools/sweep.py`, whole, and keeping the promises that the lessons make of them."""
 
+import math
+
 import numpy as np
 import pytest
 import sweep as tool
 
 from lessonlib import sweeps
-from mialib import runs
+from mialib import models, runs
 from mialib.configurations import Configuration
 from mialib.defenses import L1, Past
+from mialib.sparsity.magnitude import layers
 from mialib.training import Recipe
 
-TABLES = ("simple", "past", "epochs", "baskets", "relaxed", "learned")
+TABLES = ("simple", "past", "epochs", "baskets", "relaxed", "learned", "pruned", "butterflies")
 FACTS = ("loss_gap", "train_accuracy", "inference_accuracy", "weights", "sensitivity", "migration")
-FACTS += ("history", "margins", "roc")
+FACTS += ("history", "margins", "roc", "remaining", "parameters", "by_layer", "masks")
 
 
 @pytest.fixture(scope="module", params=TABLES)
@@ -32,7 +35,8 @@ def test_a_table_has_every_setting_once_and_no_attack_that_cannot_tell_records_a
 def test_a_table_has_what_its_tool_makes(name):
     """The defense, its settings, the epochs and the seed of each row, in order."""
     rows = sweeps.load(name).rows
-    made = list(tool.SWEEPS[name]())
+    configurations, _ = tool.SWEEPS[name]
+    made = list(configurations())
     assert len(rows) == len(made)
     for row, configuration in zip(rows, made, strict=True):
         expected = {"defense": type(configuration.defense).__name__, **vars(configuration.defense)}
@@ -80,6 +84,35 @@ def test_a_longer_run_keeps_whole_histories_histograms_and_rocs():
             assert [sum(counts) for counts in row["margins"]] == [1000, 1000]
             assert sorted(row["roc"]) == row["roc"]
             assert len(row["roc"]) == len(sweeps.FPRS)
+
+
+@pytest.mark.parametrize("name", ["pruned", "butterflies"])
+def test_a_sparse_row_counts_what_remains_and_was_asked_by_the_discriminator(name):
+    table = sweeps.load(name)
+    assert "discriminator" in table.attacks
+    assert {row["seed"] for row in table.rows} == {0, 1, 2}
+    for row in table.rows:
+        options = {key: row[key] for key in ("width", "segments", "factors") if row["segments"] or key == "width"}
+        model = models.build("resnet20", shape=(1, 16, 16), classes=10, **options)
+        sizes = {name: layer.weight.numel() for name, layer in layers(model).items()}
+        pruned = sum(sizes[name] * (1 - share) for name, share in row["by_layer"].items())
+        assert row["parameters"] == sum(parameter.numel() for parameter in model.parameters())
+        assert row["remaining"] == pytest.approx(100 * (1 - pruned / row["parameters"]), abs=1e-3)
+        assert sum(row["weights"]["histogram"]) == sum(sizes.values())
+
+
+def test_the_masks_of_the_slider_are_those_of_each_round():
+    """36 % of what remains goes in every round, and what has gone stays away."""
+    table, remaining, before = sweeps.load("pruned"), None, {}
+    for rounds in range(9):
+        row = table.rows[next(k for k in table.all(rounds=rounds, seed=0) if "masks" in table.rows[k])]
+        bits = {
+            name: np.unpackbits(np.frombuffer(bytes.fromhex(mask), np.uint8)) for name, mask in row["masks"].items()
+        }
+        now = sum(int(mask.sum()) for mask in bits.values())
+        assert remaining is None or now == remaining - math.ceil(0.36 * remaining)
+        assert all((mask <= before.get(name, 1)).all() for name, mask in bits.items())
+        remaining, before = now, bits
 
 
 def test_the_tool_says_what_the_library_says(tmp_path, monkeypatch):
