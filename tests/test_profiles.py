@@ -7,6 +7,7 @@ import pytest
 
 from mialib import data, defenses, models, profiles
 from mialib.configurations import describe, parse
+from mialib.defenses.pruning import imp
 
 EXPERIMENTS = {
     f"{profile.name} {name}": configuration
@@ -117,6 +118,19 @@ def test_the_courses_pruning_ends_below_a_fifth(profile):
     assert len({stage.recipe for stage in (*pruned.before, pruned)}) == 1
     assert len({stage.defense for stage in rounds}) == 1
     assert rounds[0].defense.best == (pruned.validation > 0)
+
+
+@pytest.mark.parametrize(
+    ("dense", "pruned", "prunings", "options"),
+    [
+        ("paper sparsity dense", "paper sparsity imp", 24, {}),
+        ("quick images dense", "quick images pruned", 8, {"share": 0.36}),
+        ("cpu images", "cpu images pruned", 3, {"share": 0.45, "best": False}),
+    ],
+)
+def test_the_chains_are_those_that_imp_makes(dense, pruned, prunings, options):
+    """So what a lesson asks for round by round is found where a profile's run was kept."""
+    assert imp(EXPERIMENTS[dense], prunings, **options)[-1] == EXPERIMENTS[pruned]
 
 
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if "butterfly" in name])
