@@ -9,6 +9,8 @@ import numpy as np
 
 from lessonlib.checks import _check, _same_as
 
+RATES = {3: 0.0833, 5: 0.0157}  # of false alarms by the paper's rule, by repeats: from two million pairs
+
 
 def _prunings_to(prunable: int, others: int, share: float, percent: float) -> int:
     left, rounds = prunable, 0
@@ -28,7 +30,7 @@ check_prunings_to = _same_as(
 @_check
 def check_false_alarms(answer: Callable) -> str | None:
     """Exercise 12.2: the rate at which mean ± sd of two equal experiments are disjoint."""
-    for repeats, expected in ((3, 0.0833), (5, 0.0157)):
+    for repeats, expected in RATES.items():
         found = float(answer(repeats, np.random.default_rng(12)))
         if not 0 <= found <= 1:
             return f"Expected a share between 0 and 1, found {found:.3g}."

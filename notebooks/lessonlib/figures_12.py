@@ -78,14 +78,14 @@ def round_view(
             flat, top, left = mask.reshape(len(mask), -1), 46 * segment, 328 * (place - 7 * segment)
             rows, columns = np.arange(32) * flat.shape[0] // 32, np.arange(288) * flat.shape[1] // 288
             canvas[top : top + 32, left : left + 288] = flat[rows][:, columns]
-            layers.text(left, top - 2, f"{_short(name)} {shares[name]:.0%}", fontsize=8).set_in_layout(False)
-        layers.imshow(canvas, cmap="Greys", vmin=0, vmax=1, aspect="auto")
+            layers.text(left, top - 2, f"{_short(name)} {shares[name]:.0%}", fontsize=7.5).set_in_layout(False)
+        layers.imshow(canvas, cmap="Greys", vmin=0, vmax=1, aspect="auto", interpolation="nearest")
         layers.set(title=title, ylim=(3 * 46 - 8, -10))
         for (name, counts), color in zip(histograms.items(), (COLOR["chance"], COLOR["target"]), strict=True):
-            weights.stairs(np.maximum(counts, 0.5), EDGES, color=color, label=name)
+            weights.stairs(np.maximum(counts, 0.5), EDGES, color=color, linestyle="--" if name == "dense" else "-")
         weights.set(yscale="log", ylim=(0.5, None), xlabel="weight that is not pruned", ylabel="how many")
         weights.minorticks_off()
-        weights.legend(fontsize=8, loc="lower center")
+        weights.set_title(" and ".join(("dense (dashed)", *list(histograms)[1:])), fontsize=8)
         columns = {"": names} | {
             arm: [f"{one.value:z.2f} [{one.low:z.2f}, {one.high:z.2f}]" for one in estimates.values()]
             for arm, estimates in attacks.items()
@@ -102,7 +102,8 @@ def round_view(
         draw,
         alt=f"{title}. Left, the mask of each layer in black where a weight remains; middle, histograms of the weights "
         f"that remain; right, advantages: {told}.",
-        caption="Black where a weight remains, a row for each output. Right: advantages with 95 % intervals.",
+        caption="Black where a weight remains, a row for each output. Outermost bins: all that lies beyond. "
+        "Right: advantages with 95 % intervals.",
         size=(11.6, 3.3),
         numbers={f"{name} remaining": share for name, share in shares.items()}
         | {f"{last} {name}": estimate.value for name, estimate in attacks[last].items()},
@@ -127,7 +128,9 @@ def plane(
             style = {"color": color, "markersize": 5 if place else 12, "elinewidth": 0.6, "label": name}
             axes.errorbar(x, y, xerr=left, yerr=down, fmt=marker, **style)
             for text, at in zip((labels or {}).get(name, ()), zip(x, y, strict=True), strict=False):
-                axes.annotate(text, at, xytext=(5, 4), textcoords="offset points", fontsize=8, color=color)
+                axes.annotate(
+                    text, at, xytext=(5, -11 if place % 2 else 4), textcoords="offset points", fontsize=8, color=color
+                )
         limits = axes.axis()
         for line, (name, (slope, *at)) in zip(("-", "--"), (slopes or {}).items(), strict=False):
             axes.axline(at, slope=slope, color=COLOR["chance"], linestyle=line, linewidth=1, label=name)

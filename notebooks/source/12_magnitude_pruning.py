@@ -1,0 +1,572 @@
+# ---
+# title: Magnitude pruning
+# question: Does a network with fewer weights remember less about its members?
+# goals:
+#   - write iterative magnitude pruning from scratch, and keep pruned weights at zero
+#   - count remaining parameters as the sparsity paper does
+#   - draw accuracy against defense level with repeats, fit the slope, and apply the paper's rule of significance
+#   - say what a claim about privacy is worth before and after it is compared at equal accuracy
+# needs: notebooks 03 and 06; stochastic gradient descent with momentum
+# read: 30
+# reproduces: Gonon and others 2023, Section 3.1, Fig. 1 and 2, and the percentages of Section 4, on our data
+# cover: 12_matched
+# ---
+
+# %% [markdown]
+# ## Fewer weights, fewer memories?
+# A model that memorises its members needs somewhere to keep them. So take the room away: set most weights to zero for good, which is called **pruning**, and a network with few weights
+# left is **sparse**. Gonon and others (2023) report that sparse networks are harder to attack and nearly as accurate. Their recipe is **iterative magnitude pruning** (IMP): train, prune the
+# smallest weights, train again, prune again. They published no code.
+
+# %%
+from functools import cache
+from math import ceil
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from lessonlib import figures_12 as figures
+from lessonlib import plots, sweeps, widgets
+from lessonlib.plots import show
+from mialib import data, models, profiles
+from mialib.defenses import BestCheckpoint
+from mialib.defenses.pruning import Pruning, imp
+from mialib.estimates import Estimate
+from mialib.sparsity import magnitude
+from mialib.training import Recipe, fit, to_device
+
+# %%
+digits = data.load("digits", size=400)
+members, validation = digits.take(np.arange(200)), digits.take(np.arange(200, 400))
+(x, y), (x_aside, y_aside) = (
+    to_device(part, torch.device("cpu")) for part in (members, validation)
+)
+recipe = Recipe(epochs=20, batch_size=200, lr=0.5, weight_decay=1e-3)
+
+
+def small_model() -> models.Network:
+    return models.build("mlp", shape=digits.x.shape[1:], classes=10, widths=(32,), seed=0)
+
+
+# %% [markdown]
+# ## Which weights go, from scratch
+# A **mask** says where a weight remains. Each round prunes a share of what *remains*, the smallest by absolute value. The threshold is **global**: one for all layers, so a layer of small weights
+# may lose nearly everything. Only weights of linear layers and convolutions are pruned; a bias or a normalisation is not.
+
+
+# %%
+def weights_of(model: torch.nn.Module) -> list[torch.Tensor]:
+    return [layer.weight for layer in (model.features[1], model.classify)]
+
+
+def largest(weights: list[torch.Tensor], share: float) -> list[torch.Tensor]:
+    """The masks after a `share` of what remains is pruned."""
+    sizes = torch.cat([w.detach().abs().flatten() for w in weights])
+    remaining = sizes[sizes > 0]
+    threshold = remaining.kthvalue(ceil(share * len(remaining))).values
+    return [w.detach().abs() > threshold for w in weights]
+
+
+def masked_step(model: torch.nn.Module, masks: list[torch.Tensor], optimizer) -> None:
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    for w, mask in zip(weights_of(model), masks, strict=True):
+        w.grad *= mask
+    optimizer.step()
+
+
+# %% [markdown]
+# ## Pruned must stay pruned, from scratch
+# A weight of zero comes back to life if *anything* moves it: its gradient, weight decay, or **momentum**, the running mean of past gradients. So: zero the weight, mask every gradient, and
+# start each round with a *new* optimizer. **Predict**: how many of the pruned weights are alive after ten steps if we forget one of these?
+
+
+# %%
+def alive(forget: str) -> list[int]:
+    """Of the pruned weights, how many have a weight, a gradient or a momentum that is not zero."""
+    model = small_model()
+    masks = [torch.ones_like(w) for w in weights_of(model)]
+    optimizer = recipe.optimizer(model)
+    for _ in range(10):
+        masked_step(model, masks, optimizer)
+    masks = largest(weights_of(model), 0.36)
+    for w, mask in zip(weights_of(model), masks, strict=True):
+        w.data *= mask
+    if forget != "the new optimizer":
+        optimizer = recipe.optimizer(model)
+    applied = [mask | (forget == "to mask the gradient") for mask in masks]
+    for _ in range(10):
+        masked_step(model, applied, optimizer)
+    seen = [(w, w.grad, optimizer.state[w]["momentum_buffer"]) for w in weights_of(model)]
+    pairs = zip(masks, seen, strict=True)
+    return np.sum([[int((t[~mask] != 0).sum()) for t in some] for mask, some in pairs], axis=0)
+
+
+# %%
+pruned = sum(int((~mask).sum()) for mask in largest(weights_of(small_model()), 0.36))
+counts = {what: alive(what) for what in ("nothing", "the new optimizer", "to mask the gradient")}
+for what, (weight, gradient, momentum) in counts.items():
+    print(
+        f"forget {what:<20} of {pruned}: weights {weight}, gradients {gradient}, momenta {momentum}"
+    )
+assert not counts["nothing"].any()
+assert counts["the new optimizer"][0] > 0.9 * pruned
+
+# %% [markdown]
+# With all three in place, weights, gradients and momenta stay at exactly 0. With the old optimizer {{counts['the new optimizer'][0]}} of {{pruned}} pruned weights are back although their gradients are masked: momentum carried them off.
+
+# %% [markdown]
+# ## The loop from scratch
+# Now the rounds. The paper adds one thing: each round *ends* with the weights of its best epoch on **validation** records, and the next starts from there, with the learning rate's schedule from its beginning.
+
+
+# %%
+def imp_by_hand(model: torch.nn.Module, prunings: int, share: float) -> list[torch.Tensor]:
+    masks = [torch.ones_like(w, dtype=torch.bool) for w in weights_of(model)]
+    for k in range(prunings + 1):
+        masks = largest(weights_of(model), share) if k else masks
+        for w, mask in zip(weights_of(model), masks, strict=True):
+            w.data *= mask
+        optimizer, best = recipe.optimizer(model), -1
+        schedule = recipe.scheduler(optimizer)
+        for _ in range(recipe.epochs):
+            masked_step(model, masks, optimizer)
+            schedule.step()
+            if (right := (model(x_aside).argmax(dim=1) == y_aside).sum().item()) > best:
+                best, kept = right, {name: v.clone() for name, v in model.state_dict().items()}
+        model.load_state_dict(kept)
+    return masks
+
+
+# %% [markdown]
+# The library's round is a defense like any other, `Pruning`; its `prepare` finds the masks (`smallest_pruned`) and hands them to torch's own pruning (`hold`). Three prunings of 36 %, by hand and by the library:
+
+# %%
+mine, library = small_model(), small_model()
+found = imp_by_hand(mine, 3, 0.36)
+for defense in (BestCheckpoint(), *[Pruning(share=0.36)] * 3):
+    fit(library, members, recipe, defense=defense, validation=validation, device="cpu")
+for ours, theirs in zip(found, magnitude.masks(library).values(), strict=True):
+    assert torch.equal(ours, theirs)
+for name, value in library.state_dict().items():
+    assert torch.allclose(value, mine.state_dict()[name], atol=1e-5), name
+left = float(torch.cat([mask.flatten() for mask in found]).float().mean())
+right = [(mine(part).argmax(1) == said).float().mean().item()
+         for part, said in ((x, y), (x_aside, y_aside))]  # fmt: skip
+print(f"{left:.1%} of the weights remain; accuracy {right[0]:.2f} (members), {right[1]:.2f}")
+
+# %% [markdown]
+# ## How the paper counts
+# It prunes 20 % of what remains, 24 times, in a ResNet-20 on colour images. **Predict**: after 24 prunings, which are there more of, weights or the parameters that are never pruned?
+
+# %%
+network = models.build("resnet20", shape=(3, 32, 32), classes=10)
+total = sum(parameter.numel() for parameter in network.parameters())
+prunable = sum(layer.weight.numel() for layer in magnitude.layers(network).values())
+percent = [magnitude.remaining(network)]
+for _ in range(24):
+    magnitude.hold(network, magnitude.smallest_pruned(network, 0.2))
+    magnitude.release(network)
+    percent.append(magnitude.remaining(network))
+assert (total, prunable) == (272_474, 270_896)
+assert [f"{percent[k]:.1f}" for k in (3, 4, 8, 16)] == ["51.5", "41.3", "17.3", "3.4"]
+print("  ".join(f"{k}: {percent[k]:.1f} %" for k in (1, 2, 3, 4, 8, 16, 24)))
+
+# %% [markdown]
+# Of {{total:,}} parameters {{prunable:,}} can be pruned. The paper calls *all* others nonzero: only so do 3, 8 and 16 prunings give its 51.5, 17.3 and 3.4 %. For 4 it prints 41.4; we count {{percent[4]:.2f}}.
+# After 24 prunings {{percent[24]:.2f}} % remain, and more than half of them are biases and normalisations.
+
+# %% [markdown]
+# ## The experiment
+# Fig. 2 of the paper, drawn from our own objects: letters instead of photographs, and a ResNet-20 of half the width. The **discriminator** (notebook 03) sees a record's class, the network's output, and how the output answers to a little noise. Nine are trained
+# on the shadow's answers, the best there attacks.
+
+# %%
+dense = profiles.load("quick").experiments["images dense"]
+pair = {side: dense.but(side=side) for side in ("target", "shadow")}
+picture = figures.pipeline(
+    {side: one.side_records() for side, one in pair.items()},
+    {side: one.build_model() for side, one in pair.items()},
+    "discriminator\nbest of 9 perceptrons",
+)
+show(picture, name="12_pipeline")
+rounds = imp(dense, 8, share=0.36)  # runs.get_all(rounds) would train them
+numbers = picture.numbers
+print(rounds[-1].defense, "after", len(rounds[-1].before), "trainings")
+
+# %% [markdown]
+# **What to see.** Each network has {{numbers['target train']}} members and is asked about {{numbers['target test']}} non-members; {{numbers['target validation']}} validation records are neither. The shadow is *pruned like the target*: the attacker is adaptive.
+# One of our rounds prunes 36 % of what remains, as two of the paper's ($0.8^2 = 0.64$); eight rounds are its 16. A round trains for {{dense.recipe.epochs}} epochs instead of 300.
+
+# %% [markdown]
+# The trained rounds ship with the course, as what every attack said of every record (`tools/sweep.py`), three repeats each. The paper's **defense level** is $D = 200 - 2A$, where $A$ is the percentage that the discriminator gets right: 100 is a coin toss, 0 is all known.
+# With equally many members and non-members, $D = 100\,(1 - \text{advantage})$; ours are not equally many, and we take that form, which weighs both alike. **Predict** the three curves: accuracy, defense level, share that remains.
+
+# %%
+sweep = sweeps.load("pruned")
+ASKED = {"accuracy": "accuracy", "defense": "discriminator", "strongest": "highest"}
+
+
+@cache
+def value(row: int, what: str) -> float:
+    """Of one network: accuracy or defense level in percent, or 100 times its loss gap."""
+    if what == "loss gap × 100":
+        return 100 * sweep.rows[row]["loss_gap"]
+    number = 100 * float(sweep.draws(row, ASKED[what])[0])
+    return round(number if what == "accuracy" else 100 - number, 3)
+
+
+def three(**settings) -> list[int]:
+    """The three repeats of a setting."""
+    return [sweep.find(seed=seed, **settings) for seed in range(3)]
+
+
+def spread(rows: list[int]) -> tuple[Estimate, Estimate]:
+    """Mean ± standard deviation of accuracy and defense level."""
+    return tuple(figures.spread([value(k, what) for k in rows]) for what in ("accuracy", "defense"))
+
+
+# %%
+step = {"defense": "Pruning", "rewind": False}
+by_round = [three(defense="BestCheckpoint", width=8)]
+by_round += [three(**step, share=0.36, rounds=k) for k in range(1, 9)]
+at = [spread(rows) for rows in by_round]
+remains = [sweep.rows[rows[0]]["remaining"] for rows in by_round]
+curves = {
+    "test accuracy": [accuracy for accuracy, _ in at],
+    "defense level": [defense for _, defense in at],
+    "parameters that remain": remains,
+}
+picture = plots.lines(range(9), curves, xlabel="prunings of 36 %", ylabel="percent")
+show(picture, name="12_rounds")
+
+
+def pm(estimate: Estimate) -> str:
+    return f"{estimate.value:.1f} ± {estimate.value - estimate.low:.1f}"
+
+
+jump = [(value(by_round[k][1], "defense"), sweep.rows[by_round[k][1]]["loss_gap"]) for k in (3, 4)]
+assert at[8][0].value > at[0][0].value
+
+# %% [markdown]
+# **What to see.** Of {{remains[0]:.0f}} % remain {{remains[8]:.1f}} %, and the accuracy does not fall: {{pm(at[0][0])}} before, {{pm(at[8][0])}} after (mean ± standard deviation of three repeats, as the bands). The defense level is {{pm(at[0][1])}} and {{pm(at[8][1])}}: the repeats
+# differ as much as anything the rounds do. Part of that is the *shadow's* luck: in one repeat $D$ jumps from {{jump[0][0]:.0f}} to {{jump[1][0]:.0f}} between rounds 3 and 4 while the loss gap stays ({{jump[0][1]:.2f}} and {{jump[1][1]:.2f}}).
+
+# %% [markdown]
+# ## Look inside a round
+# Move the **round**. Watch which layers empty first, how the weights that survive spread, and the attacks. *Think!* Why do the layers 9 to 11, the largest, lose most?
+
+# %%
+shapes = {name: layer.weight.shape for name, layer in magnitude.layers(dense.build_model()).items()}
+zero = np.searchsorted(sweeps.EDGES, 0, side="right") - 1  # the bin of the pruned weights
+looks = []
+for row, *_ in by_round:
+    bits = {name: np.frombuffer(bytes.fromhex(text), np.uint8)
+            for name, text in sweep.rows[row]["masks"].items()}  # fmt: skip
+    masks = {name: np.unpackbits(bits[name], count=shape.numel()).reshape(shape)
+             for name, shape in shapes.items()}  # fmt: skip
+    histogram = np.array(sweep.rows[row]["weights"]["histogram"])
+    histogram[zero] -= sum(int((mask == 0).sum()) for mask in masks.values())
+    looks.append(
+        (masks, histogram, {attack: sweep.advantage(row, attack) for attack in sweep.attacks})
+    )
+
+
+# %%
+def round_view(round: float) -> plots.Picture:
+    (_, first, before), (masks, histogram, now) = looks[0], looks[k := int(round)]
+    accuracy, defense = (value(by_round[k][0], what) for what in ("accuracy", "defense"))
+    title = f"round {k}: {remains[k]:.1f} % remain, accuracy {accuracy:.0f} %, D {defense:.0f}"
+    mine = f"round {k} "
+    return figures.round_view(
+        masks, {"dense": first, mine: histogram}, {"dense": before, mine: now}, title=title
+    )
+
+
+widgets.explore(round_view, round=widgets.steps(range(9), start=4, label="round"))
+
+# %% [markdown]
+# *Without a kernel*: the first, a middle and the last round (seed 0).
+
+# %%
+rows = plots.small_multiples(round_view, round=[1, 4, 8])
+show(rows, name="12_inside")
+few = int(looks[8][0]["features.11.conv2"].sum())
+
+# %% [markdown]
+# **What to see.** One threshold for all layers is not one share for all. After eight rounds the stem keeps {{rows.numbers['features.0 remaining at 8']:.0%}} and layer 11b {{few}} of its {{shapes['features.11.conv2'].numel():,}} weights: the shortcut carries the image past it. The survivors are large: the middle of
+# the histogram is nearly empty. The discriminator's advantage (n = {{numbers['target train']}} + {{numbers['target test']}}) is {{looks[0][2]['discriminator']}} for this dense network and {{looks[8][2]['discriminator']}} in round 8.
+
+# %% [markdown]
+# ## Fig. 1: accuracy against defense
+# The paper draws every network by its means over three repeats, with standard deviations, and a line of slope −3.25: a point of accuracy for 3.25 points of defense. It calls a gain **significant** if mean ± sd is disjoint from the dense network's mean ± sd, and finds significant changes from 17.3 % down, and at 41.4 and
+# 51.5 %. From 17.3 to 3.4 %, a relative loss of $p$ % in accuracy goes with a relative gain of 3.6 $p$ % in defense. **Predict** our slope.
+
+
+# %%
+def slope(rows: list[int]) -> float:
+    """Of the least-squares line of defense on accuracy."""
+    points = [[value(row, what) for row in rows] for what in ("accuracy", "defense")]
+    return float(np.polyfit(*points, 1)[0])
+
+
+def student(values: list[float]) -> Estimate:
+    """The mean of three repeats with Student's 95 % interval."""
+    mean, reach = np.mean(values), 4.303 * np.std(values, ddof=1) / 3**0.5
+    return Estimate(mean, mean - reach, mean + reach)
+
+
+middle = np.array([[accuracy.value, defense.value] for accuracy, defense in at])
+fitted = float(np.polyfit(*middle.T, 1)[0])
+by_seed = student([slope([rows[seed] for rows in by_round]) for seed in range(3)])
+relative = middle[4:] / middle[0] - 1  # of accuracy and defense, from 17.7 % on
+disjoint = [k for k in range(1, 9) if at[k][1].low > at[0][1].high or at[k][1].high < at[0][1].low]
+assert not disjoint
+assert by_seed.low < -3.25 < 0 < by_seed.high
+assert (relative[:, 0] > 0).all()
+
+# %%
+lines = {
+    f"fitted, {fitted:+.2f}": (fitted, *middle.mean(axis=0)),
+    "the paper's, −3.25": (-3.25, *middle[0]),
+}
+labels = {"IMP": [f"{remains[k]:.1f} %" if k in (4, 6, 8) else "" for k in range(1, 9)]}
+show(figures.plane({"IMP": at[1:]}, labels=labels, star=at[0], slopes=lines), name="12_plane")
+
+# %% [markdown]
+# **What to see.** The line through our means rises, {{fitted:+.2f}}. Fitted to each repeat by itself, the slope is {{by_seed.value:.1f}} [{{by_seed.low:.1f}}, {{by_seed.high:.1f}}] on average (Student's interval): −3.25 is in there, and so are 0 and its opposite. By the paper's rule **no** round is significant. The ratio beside its 3.6 does not exist: from
+# {{remains[4]:.1f}} % down the accuracy is {{relative[:, 0].min():.0%}} to {{relative[:, 0].max():.0%}} *higher* than the dense network's, so there is no loss to divide by (at {{remains[8]:.1f}} %: accuracy {{relative[-1, 0]:+.0%}}, defense {{relative[-1, 1]:+.0%}}).
+
+# %% [markdown]
+# ## More training, or fewer weights?
+# Why should pruning raise the accuracy? Every round is also {{dense.recipe.epochs}} more epochs. The control runs the same rounds and prunes *nothing*. Since repeats differ so much, set each beside *its own* dense network. The loss gap needs no shadow, so its luck is not in it. **Predict**: what does retraining alone do?
+
+# %%
+from dataclasses import replace
+
+control = [three(**step, share=0.0, rounds=k) for k in (1, 2, 3)]
+
+
+def change(rows: list[int], others: list[int], what: str = "defense") -> Estimate:
+    """`what` of `rows` minus that of `others`, repeat by repeat."""
+    return student([value(a, what) - value(b, what) for a, b in zip(rows, others, strict=True)])
+
+
+# %%
+MEASURES = ("accuracy", "defense", "loss gap × 100")
+against = {
+    arm: {
+        f"{what}, round {k}": change(some[k], by_round[0], what)
+        for k in (1, 3)
+        for what in MEASURES
+    }
+    for arm, some in {"IMP": by_round, "no pruning": [by_round[0], *control]}.items()
+}
+picture = plots.comparison(against, label="change against the dense network, in points")
+caption = "Mean over three repeats with Student's 95 % interval; dotted: no difference."
+show(replace(picture, caption=caption), name="12_control")
+behind, gap = (change(by_round[3], control[2], what) for what in (MEASURES[0], MEASURES[2]))
+late = [change(by_round[8], control[2], what) for what in ("strongest", "accuracy")]
+three_rounds = [against[arm][f"{what}, round 3"] for arm, what in
+                (("no pruning", "accuracy"), ("IMP", "loss gap × 100"))]  # fmt: skip
+assert min(one.low for one in (*three_rounds, gap, late[0])) > 0
+for arm in against.values():
+    assert all(arm[f"defense, round {k}"].low < 0 < arm[f"defense, round {k}"].high for k in (1, 3))
+
+
+def points(estimate: Estimate, scale: float = 1.0, digits: int = 1) -> str:
+    numbers = (number / scale for number in (estimate.value, estimate.low, estimate.high))
+    return "{} [{}, {}]".format(*(f"{number:.{digits}f}" for number in numbers))
+
+
+# %% [markdown]
+# **What to see.** Retraining alone adds {{points(three_rounds[0])}} points of accuracy in three rounds: our dense network was not done after {{dense.recipe.epochs}} epochs, and pruning stays {{points(behind)}} behind. No change of the defense level can be told from 0. That of the loss gap can: three prunings
+# *widen* it by {{points(three_rounds[1], 100, 2)}}, which is {{points(gap, 100, 2)}} more than the control does. The last round speaks for pruning: against the *strongest* of the {{len(sweep.attacks)}} attacks ($D$ from the highest advantage) it stands
+# {{points(late[0])}} points above the control's last, at {{points(late[1])}} points of accuracy. But that is one of many comparisons, and the control was trained for fewer epochs.
+
+# %% [markdown]
+# ## All at once, or from the start
+# Two relatives of IMP. **One-shot** pruning removes as much in a single round. **Rewinding**, from the lottery ticket of Frankle and Carbin, sets the survivors back to their values *before the very first step*: only the mask is inherited.
+
+# %%
+from IPython.display import Markdown
+
+once = {k: three(**step, share=round(1 - 0.64**k, 4), rounds=1) for k in (4, 8)}
+ticket = {k: sweep.find(defense="Pruning", rewind=True, rounds=k) for k in (4, 8)}
+table = ["| remains | way | accuracy | defense level |", "|---|---|---|---|"]
+for k in (4, 8):
+    for way, rows in {"IMP": by_round[k], "one-shot": once[k]}.items():
+        table.append(f"| {remains[k]:.1f} % | {way} | {' | '.join(map(pm, spread(rows)))} |")
+    for way, row in {"IMP, repeat 0": by_round[k][0], "rewound, repeat 0": ticket[k]}.items():
+        numbers_of = [f"{value(row, what):.1f}" for what in ("accuracy", "defense")]
+        table.append(f"| {remains[k]:.1f} % | {way} | {' | '.join(numbers_of)} |")
+hard, costs = spread(once[8])[1], change(once[8], by_round[8], "accuracy")
+assert hard.low > at[0][1].high  # significant by the paper's rule
+assert costs.high < 0
+rewound = sweep.difference(ticket[8], by_round[8][0], "discriminator")
+assert rewound.high < 0
+Markdown("\n".join(table))
+
+# %% [markdown]
+# At {{remains[8]:.1f}} % the way matters. One-shot pruning changes the accuracy by {{points(costs)}} points against IMP, and its defense level is the only one here that is significant by the paper's rule. The rewound network combines IMP's accuracy with a lower advantage (change {{rewound}}, paired over records), but it
+# is *one* repeat, and repeats of one setting differ by up to {{max(d.value - d.low for _, d in at):.0f}} points (sd).
+
+# %% [markdown]
+# ## At equal accuracy
+# In a second article the same authors say that sparsity, privacy and classification error rise *together*, and that comparing networks of different sparsity without fixing the accuracy is **misleading**. Whoever learned little has little to tell. So we make dense networks worse in two dull ways: **stopped early**,
+# or built **narrow** (2, 3 or 5 channels instead of 8). **Predict**: do sparse networks lie above them?
+
+# %%
+stopped = {after: three(defense="Stop", after=after) for after in (3, 5, 7, 9, 12)}
+narrow = {width: three(defense="BestCheckpoint", width=width) for width in (2, 3, 5)}
+families = {
+    "IMP": by_round[1:],
+    "one-shot": list(once.values()),
+    "dense, retrained": control,
+    "dense, stopped early": list(stopped.values()),
+    "dense, narrow": list(narrow.values()),
+}
+labels = {
+    "one-shot": ["", f"{remains[8]:.1f} %"],
+    "dense, stopped early": [f"epoch {after}" for after in stopped],
+    "dense, narrow": [f"width {width}" for width in narrow],
+}
+series = {name: [spread(rows) for rows in some] for name, some in families.items()}
+show(figures.plane(series, labels=labels, star=at[0]), name="12_matched")
+along = student([slope([rows[s] for rows in (*stopped.values(), by_round[0])]) for s in range(3)])
+fooled = [
+    k
+    for k in range(len(sweep.rows))
+    if sweep.draws(k, "discriminator")[0] < sweep.draws(k, "correctness")[0]
+]
+assert along.high < 0
+assert {row for rows in narrow.values() for row in rows} <= set(fooled)
+
+# %% [markdown]
+# **What to see.** The dense networks alone draw a falling line: stopped early, {{points(along)}} points of defense for each of accuracy, with not one weight pruned. That is a trade-off like the paper's, without sparsity. One-shot pruning at {{remains[8]:.1f}} % lies a little above, and its cross reaches them. (Beware of $D$: on {{len(fooled)}} of {{len(sweep.rows)}} networks, all narrow ones among them, the discriminator does worse
+# than *correctness*, which asks only whether the answer is right. One attack gives an upper bound of the defense.)
+
+# %% [markdown]
+# Now in numbers. Each sparse network meets the mean of the **three dense networks nearest in test accuracy**, out of all repeats of all dense settings.
+
+# %%
+dense_rows = [by_round[0], *control, *stopped.values(), *narrow.values()]
+pool = [row for rows in dense_rows for row in rows]
+
+
+def nearest(row: int) -> list[int]:
+    return sorted(pool, key=lambda k: abs(value(k, "accuracy") - value(row, "accuracy")))[:3]
+
+
+def excess(rows: list[int], what: str) -> Estimate:
+    """How far each repeat lies above its three nearest, on average."""
+    return student([value(a, what) - np.mean([value(b, what) for b in nearest(a)]) for a in rows])
+
+
+named = {f"IMP, {remains[k]:.1f} %": by_round[k] for k in range(1, 9)}
+named |= {f"one-shot, {remains[k]:.1f} %": rows for k, rows in once.items()}
+claims = {
+    "against its own dense": {n: change(rows, by_round[0]) for n, rows in named.items()},
+    "at equal accuracy": {n: excess(rows, "defense") for n, rows in named.items()},
+    "same, strongest attack": {n: excess(rows, "strongest") for n, rows in named.items()},
+}
+
+# %%
+shown = [f"IMP, {remains[k]:.1f} %" for k in (2, 4, 6, 8)] + list(named)[-2:]
+drawn = {claim: {name: some[name] for name in shown} for claim, some in claims.items()}
+picture = plots.comparison(drawn, label="difference of defense level, in points")
+show(replace(picture, caption=caption), name="12_claims")
+apart = max(abs(excess([row] * 3, "accuracy").value) for rows in named.values() for row in rows)
+own, equal, strong = (some[list(named)[-1]] for some in claims.values())
+overall = student([
+    np.mean([value(rows[s], "defense") - np.mean([value(b, "defense") for b in nearest(rows[s])])
+             for rows in by_round[1:]]) for s in range(3)
+])  # fmt: skip
+assert own.low > 0
+for claim in list(claims)[1:]:
+    assert all(one.low < 0 < one.high for one in claims[claim].values())
+
+# %% [markdown]
+# **What to see.** The one gain that stood out, one-shot pruning to {{remains[8]:.1f}} %, is {{points(own, digits=0)}} points over its own dense network, and {{points(equal, digits=0)}} over dense networks of its accuracy. At equal accuracy **none** of the {{len(named)}} sparse settings can be told from dense ones, neither by the discriminator nor by the
+# strongest attack; all rounds of IMP together stand at {{points(overall, digits=0)}}. (Matches are at most {{apart:.1f}} points of accuracy off; n = {{numbers['target train']}} + {{numbers['target test']}} records, three repeats.)
+#
+# What does that do to the claim? "Sparse networks are harder to attack" may be true and still say no more than "worse networks are harder to attack". To be a *defense*, pruning must beat a network that was simply trained less. These intervals are tens of points wide: they refute nothing either. They say how many repeats a claim of this kind
+# needs.
+
+# %% [markdown]
+# ## Exercise 12.1 · difficulty 2/5 · about 10 minutes
+# How many prunings does a percentage take, as the paper counts?
+
+# %%
+from lessonlib import checks_12 as checks
+
+
+def prunings_to(prunable: int, others: int, share: float, percent: float) -> int:
+    """The fewest prunings of ⌈share · what is left⌉ after which at most `percent` remains."""
+    raise NotImplementedError
+
+
+checks.check_prunings_to(prunings_to)
+
+# %% [markdown]
+# <details><summary>Hint</summary>A loop over rounds; `others` are never pruned and always counted.</details>
+# <details><summary>Solution</summary>
+#
+# ```python
+# def prunings_to(prunable, others, share, percent):
+#     left, rounds = prunable, 0
+#     while 100 * (left + others) / (prunable + others) > percent:
+#         left -= int(np.ceil(share * left))
+#         rounds += 1
+#     return rounds
+# ```
+# </details>
+
+# %% [markdown]
+# ## Exercise 12.2 · difficulty 3/5 · about 15 minutes
+# How good is the paper's rule? Let two experiments of `repeats` runs have the *same* normal distribution, and count how often mean ± sd of the two do not overlap.
+
+
+# %%
+def false_alarms(repeats: int, rng: np.random.Generator) -> float:
+    """The share of pairs of equal experiments that the rule calls different."""
+    raise NotImplementedError
+
+
+checks.check_false_alarms(false_alarms)
+
+# %% [markdown]
+# <details><summary>Hint</summary>Draw 100,000 pairs at once. The intervals are disjoint where the means are farther apart than the two sd (`ddof=1`) together.</details>
+# <details><summary>Solution</summary>
+#
+# ```python
+# def false_alarms(repeats, rng):
+#     runs = rng.normal(size=(2, 100_000, repeats))
+#     gap = np.abs(np.diff(runs.mean(axis=2), axis=0))[0]
+#     return (gap > runs.std(axis=2, ddof=1).sum(axis=0)).mean()
+# ```
+#
+# With three repeats the rule errs in {{checks.RATES[3]:.0%}} of the comparisons, and the paper makes some thirty (24 prunings, 6 butterflies) with one dense network.
+# </details>
+
+# %% [markdown]
+# ## Recap
+# - IMP prunes the smallest of what remains, by one threshold for all layers, and trains again. Zero the weight, mask the gradient, take a new optimizer: momentum alone revived {{counts['the new optimizer'][0]}} of {{pruned}}.
+# - The paper's percentages count biases and normalisations as remaining: 51.5, 41.3, 17.3 and 3.4 % after 3, 4, 8 and 16 prunings.
+# - Our networks lost {{100 - remains[8]:.0f}} % of their parameters and, against the dense ones, no accuracy; the control gained more. The defense level did not change significantly; the slope may be −3.25, 0 or positive. At {{remains[3]:.0f}} % the loss gap was *wider*: fewer weights, not fewer memories.
+# - A gain in privacy counts at equal accuracy, and after the same training. At equal accuracy none of {{len(named)}} settings could be told from dense networks.
+#
+# ## What this does not show
+# - The paper's scale: 14,000 photographs, augmented, 300 epochs a round. Our {{numbers['target train']}} letters are memorised at nearly any sparsity.
+# - More than three repeats; rewinding has one. Repeats draw new first weights and orders, not new records.
+# - A control as long as eight rounds: ours ends after three.
+# - What several shadows would say. With one, whose epoch {{numbers['target validation']}} validation records choose, $D$ is noisy.
+#
+# ## References
+# - A. Gonon and others, 2023, *Sparsity in neural networks can improve their privacy*, Sections 2 to 4, Fig. 1 and 2, Table 1.
+# - A. Gonon and others, 2023, *Can sparsity improve the privacy of neural networks?*, arXiv 2304.07234: the caveat about equal accuracy.
+# - J. Frankle and M. Carbin, 2019, *The lottery ticket hypothesis*, Section 1; J. Frankle and others, 2021, *Pruning neural networks at initialization*.
+# - A. Renda, J. Frankle and M. Carbin, 2020, *Comparing rewinding and fine-tuning in neural network pruning*: restarting the learning rate.
+# - X. Yuan and L. Zhang, 2022, *Membership inference attacks and defenses in neural network pruning*: pruning that leaks *more*.
+# - Next: **13**, networks that are sparse from the beginning.
