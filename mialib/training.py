@@ -72,10 +72,10 @@ class Training:
     members: Pair
     reference: Pair | None
     validation: Pair | None
-    fresh: Callable[[], nn.Module] | None  # builds the model as it was before its very first step
     generator: torch.Generator  # for a defense's own draws, which never change the members' order
     epoch: int = 0
     schedule: LRScheduler | None = None  # made after `prepare`; a defense may restart it
+    fresh: Callable[[], nn.Module] | None = None  # builds the model as it was before its very first step
     rest: Iterator[Pair] = iter(())  # what is left of this pass over the reference records
     said: dict[str, list] = field(default_factory=dict)  # what `say` was told in this epoch
     good: dict[str, Tensor] = field(default_factory=dict)  # the weights after the last epoch that did not collapse …
@@ -167,7 +167,7 @@ def fit(
     model.to(where, memory_format=torch.channels_last if members.x.ndim == 4 else torch.preserve_format)
     order, generator = torch.Generator().manual_seed(seed), torch.Generator().manual_seed(seed + 1)
     parts = [to_device(part, where) if part is not None else None for part in (members, reference, validation)]
-    training, history = Training(model, recipe.optimizer(model), recipe, *parts, fresh, generator), []
+    training, history = Training(model, recipe.optimizer(model), recipe, *parts, generator, fresh=fresh), []
     with torch.random.fork_rng(devices=[where] if where.type == "cuda" else []):
         torch.manual_seed(seed)  # Dropout draws from the global generator; give it back as it was.
         if (outputs := training.look(training.members[0][:1]).shape[1]) != members.classes:

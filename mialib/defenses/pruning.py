@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mialib.defenses.stopping import BestCheckpoint
 from mialib.errors import between, refuse
 from mialib.sparsity.magnitude import hold, release, smallest_pruned
-from mialib.training import Training
+from mialib.training import Plain, Training
 
 if TYPE_CHECKING:
     from mialib.configurations import Configuration
@@ -55,7 +55,11 @@ class Pruning(BestCheckpoint):
 def imp(dense: Configuration, prunings: int, **options) -> list[Configuration]:
     """The dense training, and what follows each of so many prunings; `options` are those of `Pruning`."""
     between(0, inf, whole=True, prunings=prunings)
-    pruning = Pruning(**options)
+    pruning, given = Pruning(**options), dense.defense
+    replaced = (
+        f"The best epoch would take the place of {given}. Train it first and go on by then(Pruning(…)), or best=False."
+    )
+    refuse(pruning.best and given not in (Plain(), BestCheckpoint()), replaced)
     found = [dense.but(defense=BestCheckpoint()) if pruning.best else dense]
     for _ in range(prunings):
         found.append(found[-1].then(pruning, dense.recipe, trace=dense.trace))

@@ -35,6 +35,7 @@ class BestCheckpoint(Plain):
         done = training.epoch in (training.found + self.patience, training.recipe.epochs)
         if done:
             training.model.load_state_dict(training.best)
+            training.say(weights_of_epoch=training.found)
         return done
 
 

@@ -73,6 +73,8 @@ class ButterflyConv2d(Butterfly):
 
     def __init__(self, chain: Chain, *, kernel_size: tuple[int, int], bias: bool = True, **options):
         super().__init__(chain, bias=bias)
+        found = f"found {self.columns} columns for {kernel_size}"
+        refuse(self.columns % math.prod(kernel_size), f"The columns must be channels × places of the kernel; {found}.")
         self.kernel_size, self.options = kernel_size, options  # stride, padding and dilation
 
     def kernel(self) -> Tensor:
@@ -92,9 +94,10 @@ def convert(part: nn.Module, length: int, *, project: bool = False) -> nn.Module
     refuse(not layers, f"There is no convolution with a kernel above 1×1 to change in {type(part).__name__}.")
     shared = len({id(layer.weight) for layer in layers}) < len(layers)
     refuse(shared, f"Some of {', '.join(names)} are one layer in two places. Give each place a layer of its own.")
-    for name, layer in zip(names, layers, strict=True):
+    made = [butterfly(layer, length, project=project) for layer in layers]  # All, before any takes its place.
+    for name, layer in zip(names, made, strict=True):
         parent, _, last = name.rpartition(".")
-        setattr(part.get_submodule(parent), last, butterfly(layer, length, project=project))
+        setattr(part.get_submodule(parent), last, layer)
     return part
 
 
@@ -102,19 +105,22 @@ def butterfly(layer: nn.Conv2d | nn.Linear, length: int, *, project: bool = Fals
     """The layer as a butterfly with the fewest parameters; see `convert`."""
     if isinstance(layer, nn.Conv2d):
         refuse(layer.groups > 1, f"A convolution in {layer.groups} groups is not one matrix. Only groups=1 can change.")
+        padding = layer.padding_mode
+        refuse(padding != "zeros", f"Only padding_mode='zeros' can change, found {padding!r}. Pad before the layer.")
         matrix = layer.weight.detach().permute(0, 2, 3, 1).flatten(1)  # (out, k²·in), places before channels
         options = {name: getattr(layer, name) for name in ("kernel_size", "stride", "padding", "dilation")}
         made = ButterflyConv2d(smallest(*matrix.shape, length), bias=layer.bias is not None, **options)
     else:
         matrix = layer.weight.detach()
         made = ButterflyLinear(smallest(*matrix.shape, length), bias=layer.bias is not None)
+    made.to(matrix.device, matrix.dtype)  # before the projection, which would be rounded
     if project:
         with torch.no_grad():
             for factor, nearest in zip(made.factors, projected(matrix, made.chain), strict=True):
                 factor.copy_(nearest)
             if layer.bias is not None:
                 made.bias.copy_(layer.bias)
-    return made.to(matrix.device, matrix.dtype)
+    return made
 
 
 def projected(matrix: Tensor, chain: Chain) -> list[Tensor]:

@@ -44,10 +44,9 @@ Chain = tuple[Factor, ...]
 def square(n: int) -> Chain:
     """The classic butterfly of Fig. 3: log₂ n factors of n × n with two entries in each row and column."""
     between(2, inf, whole=True, n=n)
-    refuse(
-        n & (n - 1) != 0, f"A square butterfly needs a size that is a power of two, found {n}. Use smallest(n, n, L)."
-    )
-    return tuple(Factor(n, n, 2, 2, 2**place) for place in range(n.bit_length() - 1))
+    levels = int(n).bit_length() - 1
+    refuse(n != 2**levels, f"A square butterfly needs a size that is a power of two, found {n}. Use smallest(n, n, L).")
+    return tuple(Factor(n, n, 2, 2, 2**level) for level in range(levels))
 
 
 def parameters(chain: Chain) -> int:
@@ -65,8 +64,9 @@ def smallest(rows: int, columns: int, length: int, *, trivial: bool = False) -> 
     """The monotone chain of this length with the fewest parameters."""
     between(1, inf, whole=True, rows=rows, columns=columns, length=length)
     cost, chain = _smallest(rows, columns, length, 1, trivial)
-    advice = f"{rows} must be a product of {length} whole numbers{' above 1' * (not trivial)}: take fewer factors"
-    refuse(cost == inf, f"No chain of {length} factors makes a {rows} × {columns} matrix; {advice}.")
+    none = f"No chain of {length} factors makes a {rows} × {columns} matrix; {rows} must be a product of {length} whole"
+    advice = f"numbers {'above 1 ' * (not trivial)}that {columns} and the sizes between allow: take fewer factors"
+    refuse(cost == inf, f"{none} {advice}{', or trivial=True' * (not trivial)}.")
     return chain
 
 
@@ -74,6 +74,7 @@ def check(chain: Chain, *, rows: int, columns: int) -> Chain:
     """Refuse a chain whose factors do not fit one another, or do not multiply to rows × columns."""
     size, t = columns, 1
     for number, factor in enumerate(chain, start=1):
+        refuse(min(factor) < 1, f"Factor {number} must have sizes of at least 1, found {factor}.")
         made = (factor.blocks * factor.r * factor.t, factor.blocks * factor.s * factor.t, factor.columns, factor.t)
         expected = f"{factor.rows} = k·r·t rows, {size} = k·s·t columns and t = {t}"
         refuse(made != (factor.rows, factor.columns, size, t), f"Factor {number} must have {expected}, found {factor}.")

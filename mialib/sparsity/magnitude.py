@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import prune
 
-from mialib.errors import refuse
+from mialib.errors import between, refuse
 
 Masks = dict[str, Tensor]  # for each layer, by name: True where its weight remains
 
@@ -35,19 +35,24 @@ def masks(model: nn.Module) -> Masks:
 
 def smallest_pruned(model: nn.Module, share: float) -> Masks:
     """The masks after pruning ⌈share · remaining⌉ more of the weights: the smallest, in all layers together."""
+    between(0, 1, share=share)
     sizes = {name: layer.weight.detach().abs() for name, layer in layers(model).items()}
-    remaining = torch.cat([size[size > 0] for size in sizes.values()])
+    remaining = torch.cat([size[size > 0] for size in sizes.values()]).sort().values
     count = math.ceil(share * len(remaining))
-    refuse(count >= len(remaining), f"Pruning {count} of {len(remaining)} weights leaves none. Prune a smaller share.")
-    threshold = remaining.sort().values[count - 1] if count else 0.0
+    threshold = remaining[count - 1] if count else 0.0
+    none = not (remaining > threshold).any()  # Equal weights go together, so fewer may suffice.
+    refuse(none, f"Pruning {count} of {len(remaining)} weights leaves none. Prune a smaller share.")
     return {name: size > threshold for name, size in sizes.items()}
 
 
 def hold(model: nn.Module, masks: Masks) -> None:
     """Set what is masked to zero, and keep it there through training by torch's pruning, until `release`."""
     found = layers(model)
-    refuse(set(masks) != set(found), f"Expected a mask for each of {', '.join(found)}; found {', '.join(masks)}.")
+    given = ", ".join(masks) or "none"
+    refuse(set(masks) != set(found), f"Expected a mask for each of {', '.join(found)}; found {given}.")
     for name, layer in found.items():
+        kind = getattr(masks[name], "dtype", type(masks[name]))
+        refuse(kind != torch.bool, f"The mask of {name} must be a tensor of True and False, found {kind}.")
         shape, expected = tuple(masks[name].shape), tuple(layer.weight.shape)
         refuse(shape != expected, f"The mask of {name} must have the shape of its weight, {expected}; found {shape}.")
     for name, layer in found.items():
