@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from mialib import models, runs
 from mialib.attacks import threshold_attack
-from mialib.configurations import describe, parse
+from mialib.configurations import Configuration, describe, parse
 from mialib.defenses import L1, BestCheckpoint, Plain, Pruning
 from mialib.defenses.pruning import imp
 from mialib.signals import predict
@@ -538,3 +538,10 @@ def test_a_chain_by_the_last_epochs_may_begin_with_a_defended_model(base, store)
     assert found[0].defense == L1(1e-3)
     assert found[1].before[0].defense == L1(1e-3)
     assert remaining(runs.get(found[1], store=store).load_model()) < 100
+
+
+def test_a_defense_is_not_replaced_by_the_best_epoch_without_a_word():
+    tiny = Configuration(data="digits", size=360, model="mlp", validation=0.1, defense=L1(1e-3))
+    with pytest.raises(ValueError, match="would take the place of L1.*best=False"):
+        imp(tiny, 1)
+    assert imp(tiny, 1, best=False)[0] == tiny

@@ -56,10 +56,8 @@ def imp(dense: Configuration, prunings: int, **options) -> list[Configuration]:
     """The dense training, and what follows each of so many prunings; `options` are those of `Pruning`."""
     between(0, inf, whole=True, prunings=prunings)
     pruning, given = Pruning(**options), dense.defense
-    replaced = (
-        f"The best epoch would take the place of {given}. Train it first and go on by then(Pruning(…)), or best=False."
-    )
-    refuse(pruning.best and given not in (Plain(), BestCheckpoint()), replaced)
+    taken = pruning.best and given not in (Plain(), BestCheckpoint())
+    refuse(taken, f"The best epoch would take the place of {given}. Use best=False, or go on by then(Pruning(), …).")
     found = [dense.but(defense=BestCheckpoint()) if pruning.best else dense]
     for _ in range(prunings):
         found.append(found[-1].then(pruning, dense.recipe, trace=dense.trace))
