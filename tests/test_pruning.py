@@ -542,6 +542,6 @@ def test_a_chain_by_the_last_epochs_may_begin_with_a_defended_model(base, store)
 
 def test_a_defense_is_not_replaced_by_the_best_epoch_without_a_word():
     tiny = Configuration(data="digits", size=360, model="mlp", validation=0.1, defense=L1(1e-3))
-    with pytest.raises(ValueError, match="would take the place of L1.*best=False"):
+    with pytest.raises(ValueError, match=r"would take the place of L1.*best=False"):
         imp(tiny, 1)
     assert imp(tiny, 1, best=False)[0] == tiny
