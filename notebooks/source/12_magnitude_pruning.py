@@ -366,7 +366,8 @@ against = {
 picture = plots.comparison(against, label="change against the dense network, in points")
 caption = "Mean over three repeats with Student's 95 % interval; dotted: no difference."
 show(replace(picture, caption=caption), name="12_control")
-behind, gap = (change(by_round[3], control[2], what) for what in (MEASURES[0], MEASURES[2]))
+behind = change(control[2], by_round[3], "accuracy")
+gap = change(by_round[3], control[2], "loss gap × 100")
 late = [change(by_round[8], control[2], what) for what in ("strongest", "accuracy")]
 three_rounds = [against[arm][f"{what}, round 3"] for arm, what in
                 (("no pruning", "accuracy"), ("IMP", "loss gap × 100"))]  # fmt: skip
