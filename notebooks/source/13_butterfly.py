@@ -98,13 +98,13 @@ for n, count in spent.items():
     print(f"N = {n:>2}: {count:>4} parameters instead of {n * n:>4}, {count / n**2:.0%}")
 
 # %% [markdown]
-# **What to see.** Each row of a factor has 2 entries, each row of the product 16. At $N$ = 4 the factors have as many parameters as the matrix, 16; at 16 they have {{spent[16]}} instead of 256, at 64 {{spent[64]}} instead of 4,096. In general it is
+# **What to see.** Each row of a factor has 2 entries, each row of the product 16. At $N$ = 4 the factors have as many parameters as the matrix, 16; at 16 they have {{spent[16]}} instead of 256; at 64, {{spent[64]}} instead of 4,096. In general it is
 # $2N\log_2 N$ instead of $N^2$, in storage *and* in multiplications with a vector.
 
 # %% [markdown]
 # ## A famous butterfly
 # Few parameters: most matrices are *not* butterflies. One that is: **Hadamard's** matrix, $H_1 = 1$ and $H_{2N} = \bigl[\begin{smallmatrix} 1 & 1 \\ 1 & -1 \end{smallmatrix}\bigr] \otimes H_N$, all +1 and −1.
-# The library's `projected` looks for factors: where two neighbours meet, a butterfly's entries form blocks of rank one, and the largest singular pair of each block is the best choice. If the matrix is a butterfly, nothing is lost. **Predict** the
+# The library's `projected` looks for factors: where two neighbours meet, a butterfly's entries form blocks of rank one, and each block's largest singular pair makes the two. If the matrix is a butterfly, nothing is lost. **Predict** the
 # relative error $\lVert \hat W - W \rVert / \lVert W \rVert$ for Hadamard's matrix, for Fourier's, and for one of random numbers.
 
 
@@ -212,7 +212,7 @@ assert fewest[3] == fewest[4] == fewest[5]
 # %% [markdown]
 # ## A convolution as a matrix, from scratch
 # A 3×3 convolution multiplies, at every place of the image, the nine pixels around it, with all their channels, by one matrix: rows are output channels, columns are (place in the kernel, channel). Torch
-# orders the columns by channel first. The deformable butterfly orders them by **place first**, so that a block of the chain joins neighbouring *channels* of a place; the blue lines above separate the nine places.
+# orders the columns by channel first. The deformable butterfly orders them by **place first**, so that a block of $R_1$ joins neighbouring *channels* of one place or a few; the blue lines above separate the nine places.
 
 
 # %%
@@ -265,7 +265,7 @@ patches, kernel = fastest(
 print(f"forward and backward: patches {1e3 * patches:.0f} ms, kernel {1e3 * kernel:.0f} ms")
 
 # %% [markdown]
-# A step through the patches takes {{patches / kernel:.1f}} times as long: each pixel is copied nine times before the first multiplication. So our *convolutions* save parameters, not time. *Linear* layers save both, as we shall see.
+# A step through the patches takes {{patches / kernel:.1f}} times as long: each pixel is copied nine times before the first multiplication. So our *convolutions* save parameters, not time. *Linear* layers save both.
 
 # %% [markdown]
 # ## The first weights
@@ -349,12 +349,12 @@ for (S, L), found in {(S, L): remaining(S, L) for L in (2, 3) for S in (1, 2, 3)
 
 # %% [markdown]
 # **What to see.** With $r \ge 2$, five of the six percentages are the paper's. The sixth is not: it prints 12.9 where we count {{remaining(2, 3):.1f}} ($S$ = 2, $L$ = 3), and we cannot explain it: the network with $S$ = 3 contains the same twelve layers, and its percentage agrees. If trivial factors were allowed,
-# $L$ = 3 would give {{remaining(1, 3, 1):.1f}}, {{remaining(2, 3, 1):.1f}} and {{remaining(3, 3, 1):.1f}}; the authors, who published no code, very probably required $r \ge 2$. The third segment alone holds {{sum(DENSE[-6:]) / WHOLE:.0%}} of all parameters.
+# $L$ = 3 would give {{remaining(1, 3, 1):.1f}}, {{remaining(2, 3, 1):.1f}} and {{remaining(3, 3, 1):.1f}}; the authors, who published no code, very probably required $r \ge 2$. The third segment holds {{sum(DENSE[-6:]) / WHOLE:.0%}} of all parameters.
 
 # %% [markdown]
 # ## Trained butterflies on the plane of Fig. 1
 # Notebook 12 defined the paper's **defense level**: $D = 100\,(1 - \text{advantage})$ of its discriminator; 100 is a coin toss. We trained each butterfly three times on letters, with a shadow each, and keep what the attacks said (`tools/sweep.py`). Beside
-# them stand notebook 12's pruned networks, and dense ones **stopped early** or built **narrow**. The paper finds butterflies and pruned networks on one falling line. **Predict** where ours lie.
+# them stand notebook 12's pruned networks, which had up to nine trainings each, and dense ones **stopped early** or built **narrow**. The paper finds butterflies and pruned networks on one falling line. **Predict** where ours lie.
 
 
 # %%
@@ -400,6 +400,12 @@ series["dense, stopped early"] = [spread(some) for some in stopped]
 series["dense, narrow"] = [spread(some) for some in narrow]
 
 
+def student(values: list[float]) -> Estimate:
+    """The mean of three seeds with Student's 95 % interval."""
+    mean, reach = np.mean(values), 4.303 * np.std(values, ddof=1) / 3**0.5
+    return Estimate(mean, mean - reach, mean + reach)
+
+
 def size(networks: list) -> float:
     """The parameters of a network, in percent of the dense one's."""
     parameters = [SWEEPS[t].rows[k]["parameters"] for t, k in (networks[0], dense[0])]
@@ -412,14 +418,21 @@ labels["dense, narrow"] = [f"{size(narrow[0]):.0f} %", "", f"{size(narrow[2]):.0
 star = spread(dense)
 means = np.array([[one.value for one in spread(some)] for some in (dense, *butterflies.values())])
 fitted = float(np.polyfit(*means.T, 1)[0])
-slopes = {f"butterflies, fitted {fitted:+.2f}": (fitted, *means.mean(axis=0))}
+slopes = {f"butterflies, −{-fitted:.2f}": (fitted, *means.mean(axis=0))}
 slopes["the paper's, −3.25"] = (-3.25, *means[0])
-show(figures_12.plane(series, labels=labels, star=star, slopes=slopes), name="13_plane")
+picture = figures_12.plane(series, labels=labels, star=star, slopes=slopes)
+caption = picture.caption + " Percentages: parameters, of the dense network's."
+show(replace(picture, caption=caption), name="13_plane")
 apart = [SL for SL, some in butterflies.items() if spread(some)[1].low > star[1].high]
 assert len(apart) == 5
 assert (1, 3) not in apart
 assert means[1:, 0].max() < means[0, 0]
+assert means[1:, 1].min() > means[0, 1]
 sizes_of = [size(some) for some in butterflies.values()]
+by_seed = student([
+    np.polyfit(*([value(k, w) for k in column] for w in ("accuracy", "defense")), 1)[0]
+    for column in zip(dense, *butterflies.values(), strict=True)
+])  # fmt: skip
 failed = min(value(one, "accuracy") for one in butterflies[3, 3])
 
 
@@ -428,21 +441,15 @@ def pm(estimate: Estimate) -> str:
 
 
 # %% [markdown]
-# **What to see.** With {{max(sizes_of):.0f}} to {{min(sizes_of):.0f}} % of the parameters, every butterfly is less accurate than the dense network on average and has a higher defense level: {{pm(series['butterfly, L = 2'][2][1])}} at $S$ = 3, $L$ = 2 instead of {{pm(star[1])}} (mean ± standard deviation of three seeds; n = {{n}} members + {{others}} others). By the paper's rule (mean ± sd disjoint from the dense network's)
-# {{len(apart)}} of the 6 gains are significant; of IMP's eight rounds none was. The fitted slope is {{f'{fitted:.1f}'.replace('-', '−')}} (paper: −3.25). But the dense networks that were merely stopped early or narrow lie on the same falling band, and one butterfly of $S$ = 3, $L$ = 3 hardly learned (accuracy {{failed:.0f}} %).
+# **What to see.** With {{min(sizes_of):.0f}} to {{max(sizes_of):.0f}} % of the parameters, every butterfly is on average less accurate than the dense network, and has a higher defense level: {{pm(series['butterfly, L = 2'][2][1])}} at $S$ = 3, $L$ = 2 instead of {{pm(star[1])}} (mean ± standard deviation of three seeds; n = {{n}} members + {{others}} others). By the paper's rule (mean ± sd disjoint from the dense network's)
+# {{len(apart)}} of the 6 gains are significant; of IMP's eight rounds, which stay beside the dense network, none was. The line through the means falls by {{-fitted:.2f}} a point of accuracy, lines through each seed by {{-by_seed.value:.1f}} [{{-by_seed.high:.1f}}, {{-by_seed.low:.1f}}], the paper's by 3.25. But dense networks that were merely stopped early or narrow lie on the same falling band, or above it. (One butterfly of $S$ = 3, $L$ = 3 hardly learned: accuracy {{failed:.0f}} %.)
 
 # %% [markdown]
 # ## At equal accuracy
-# So compare as notebook 12 did: each butterfly with the mean of the **three dense networks nearest in test accuracy**, by the discriminator and by the strongest of {{len(SWEEPS['pruned'].attacks)}} attacks. **Predict** what is left of the gains.
+# As in notebook 12, each butterfly meets the mean of the **three dense networks nearest in test accuracy**, by the discriminator and by the strongest of {{len(SWEEPS['pruned'].attacks)}} attacks. **Predict** what is left of the gains.
 
 # %%
 pool = [one for some in (dense, *again, *stopped, *narrow) for one in some]
-
-
-def student(values: list[float]) -> Estimate:
-    """The mean of three seeds with Student's 95 % interval."""
-    mean, reach = np.mean(values), 4.303 * np.std(values, ddof=1) / 3**0.5
-    return Estimate(mean, mean - reach, mean + reach)
 
 
 def points(estimate: Estimate) -> str:
@@ -482,10 +489,11 @@ for some in smallest_three:
     for what in ("accuracy", "defense", "strongest"):
         assert np.mean([value(k, what) for k in tiny]) > np.mean([value(k, what) for k in some])
 likely = claims["against the dense network"]["S = 3, L = 2"]
+off = max(abs(excess(k, "accuracy")) for some in butterflies.values() for k in some)
 
 
 # %% [markdown]
-# **What to see.** $S$ = 3, $L$ = 2 gains {{points(likely)}} points over the dense network. At equal accuracy **no** butterfly can be told from dense networks; all six together stand at {{points(overall[0])}} by the discriminator and {{points(overall[1])}} by the strongest attack, rather below than above. And the plainest way to few parameters does well: a dense network of width 2, with
+# **What to see.** $S$ = 3, $L$ = 2 gains {{points(likely)}} points over dense. At equal accuracy **no** butterfly can be told from dense networks; all six together stand at {{points(overall[0])}} by the discriminator and {{points(overall[1])}} by the strongest attack, rather below than above (matches are at most {{off:.1f}} points of accuracy off). And the plainest way to few parameters does well: a dense network of width 2, with
 # {{size(tiny):.0f}} % of them, is on average more accurate and harder to attack than the three smallest butterflies (accuracy {{pm(spread(tiny)[0])}}, $D$ {{pm(spread(tiny)[1])}}). The intervals are wide; they give the structure no credit of its own. Mind that our networks share one recipe: the paper gave its butterflies three to ten times the dense network's learning rate.
 
 # %% [markdown]
@@ -528,8 +536,8 @@ for name in seconds:
     print(f"{name:<11} parameters grow as N^{work:.2f}, seconds as N^{clock:.2f}")
 
 # %% [markdown]
-# **What to see.** At $N$ = 4,096 two factors are {{ratios['L = 2'][-1]:.0f}} times as fast as the dense layer, three {{ratios['L = 3'][-1]:.0f}} times and twelve {{ratios['L = log₂ N'][-1]:.1f}} times; at 256 the numbers are {{ratios['L = 2'][0]:.1f}}, {{ratios['L = 3'][0]:.1f}} and {{ratios['L = log₂ N'][0]:.1f}}. The work grows with $N^2$ (dense), $N^{1.5}$ ($L$ = 2) and $N \log N$, and
-# the time roughly so: it also holds the cache and the cost of starting each product, which many small factors pay most. So the *fewest* multiplications ($\log_2 N$ factors) are not the fastest.
+# **What to see.** At $N$ = 4,096 two factors are {{ratios['L = 2'][-1]:.0f}} times as fast as the dense layer, three {{ratios['L = 3'][-1]:.0f}} times and twelve {{ratios['L = log₂ N'][-1]:.1f}} times; at 256 the numbers are {{ratios['L = 2'][0]:.1f}}, {{ratios['L = 3'][0]:.1f}} and {{ratios['L = log₂ N'][0]:.1f}}. The *work* grows with $N^2$ (dense), $N^{1.5}$ ($L$ = 2) and
+# $N \log N$. The seconds, by the fits above, grow otherwise: they also hold memory and the cost of starting a product, which many small factors pay most. The fewest multiplications are not the fastest.
 
 # %% [markdown]
 # ## Exercise 13.1 · difficulty 3/5 · about 15 minutes
@@ -593,7 +601,7 @@ checks.check_fewest(fewest)
 # - A butterfly is a product of sparse factors with fixed supports. One path leads from each input to each output; $2N \log_2 N$ parameters do for $N^2$.
 # - Hadamard's matrix is one, Fourier's after a permutation, a random one is not: `projected` tells.
 # - Rectangular chains with $r \ge 2$ and the fewest parameters give five of Table 1's six percentages.
-# - Trained, butterflies lose accuracy and gain defense; at equal accuracy the gain cannot be told from 0, and narrow dense networks do as well with fewer parameters.
+# - Trained, butterflies lose accuracy and gain defense; at equal accuracy the gain cannot be told from 0, and a narrow dense network did better than the three smallest with fewer parameters.
 # - Large linear layers of two or three factors save time; our convolutions save parameters only.
 #
 # ## What this does not show
