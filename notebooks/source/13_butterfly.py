@@ -15,7 +15,7 @@
 
 # %% [markdown]
 # ## Zeros by pattern
-# Notebook 12 trained a dense network and set its smallest weights to zero. It took many trainings, and the zeros fell where the data put them. This notebook fixes
+# Notebook 12 trained a dense network and set its smallest weights to zero, where the data put them. This notebook fixes
 # the zeros *before* the first step: each weight matrix is a product of a few sparse matrices, and where those may differ from zero, their **support**, is known in advance. The paper finds
 # this as good a defense as pruning; and it promises speed.
 
@@ -348,7 +348,7 @@ for (S, L), found in {(S, L): remaining(S, L) for L in (2, 3) for S in (1, 2, 3)
     )
 
 # %% [markdown]
-# **What to see.** With $r \ge 2$, five of the six percentages are the paper's. The sixth is not: it prints 12.9 where we count {{remaining(2, 3):.1f}} ($S$ = 2, $L$ = 3), and we cannot explain it: the network with $S$ = 3 contains the same twelve layers, and its percentage agrees. If trivial factors were allowed,
+# **What to see.** With $r \ge 2$, five of the six percentages are the paper's. The sixth is not: it prints 12.9 where we count {{remaining(2, 3):.1f}} ($S$ = 2, $L$ = 3), and we cannot explain it: $S$ = 3 has the same twelve layers, and agrees. If trivial factors were allowed,
 # $L$ = 3 would give {{remaining(1, 3, 1):.1f}}, {{remaining(2, 3, 1):.1f}} and {{remaining(3, 3, 1):.1f}}; the authors, who published no code, very probably required $r \ge 2$. The third segment holds {{sum(DENSE[-6:]) / WHOLE:.0%}} of all parameters.
 
 # %% [markdown]
@@ -598,7 +598,7 @@ checks.check_fewest(fewest)
 
 # %% [markdown]
 # ## Recap
-# - A butterfly is a product of sparse factors with fixed supports. One path leads from each input to each output; $2N \log_2 N$ parameters do for $N^2$.
+# - A butterfly is a product of sparse factors with fixed supports. $2N \log_2 N$ parameters do for $N^2$.
 # - Hadamard's matrix is one, Fourier's after a permutation, a random one is not: `projected` tells.
 # - Rectangular chains with $r \ge 2$ and the fewest parameters give five of Table 1's six percentages.
 # - Trained, butterflies lose accuracy and gain defense; at equal accuracy the gain cannot be told from 0, and a narrow dense network did better than the three smallest with fewer parameters.
@@ -614,4 +614,3 @@ checks.check_fewest(fewest)
 # - The same authors, 2023, *Can sparsity improve the privacy of neural networks?*, arXiv 2304.07234: why accuracy must be fixed.
 # - R. Lin and others, 2021, *Deformable butterfly*: chains, and the order of a kernel's columns.
 # - Q.-T. Le, L. Zheng and others, 2022, *Fast learning of fast transforms, with guarantees*: `projected`.
-# - T. Dao and others, 2022, *Monarch*: two factors, made for speed.
