@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 from test_bad_input import ARRAYS, NUMBERS, refused
 
+from lessonlib import exposure
 from mialib import attacks, metrics
 from mialib.attacks.reference import attack_r_scores, lira_scores, rmia_scores
 from mialib.bank import Bank
@@ -115,15 +116,15 @@ def test_tensors_serve_as_arrays(dtype, rng):
 
 def test_tensors_serve_for_risk_and_agreement(rng):
     scores, mask = rng.normal(size=(4, 6)), np.arange(4)[:, None] % 2 == np.arange(6) % 2
-    plain, from_tensors = attacks.risk(scores, mask), attacks.risk(tensor(scores, torch.float64), torch.tensor(mask))
+    plain, from_tensors = exposure.risk(scores, mask), exposure.risk(tensor(scores, torch.float64), torch.tensor(mask))
     assert_allclose(plain.auc, from_tensors.auc)
-    found = attacks.agreement({"a": tensor(scores[0]), "b": tensor(scores[1])}, torch.tensor(mask[0]))
-    assert_array_equal(found.by_how_many, attacks.agreement({"a": scores[0], "b": scores[1]}, mask[0]).by_how_many)
+    found = exposure.agreement({"a": tensor(scores[0]), "b": tensor(scores[1])}, torch.tensor(mask[0]))
+    assert_array_equal(found.by_how_many, exposure.agreement({"a": scores[0], "b": scores[1]}, mask[0]).by_how_many)
 
 
 def test_risk_refuses_membership_that_is_neither_true_nor_false():
     with pytest.raises(ValueError, match="True or False"):
-        attacks.risk([[1.0], [0.0]], [[0.4], [0.0]])
+        exposure.risk([[1.0], [0.0]], [[0.4], [0.0]])
 
 
 def test_whole_floats_are_labels_and_others_are_not():
