@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from test_bad_input import ARRAYS, NUMBERS, refused
 
 from lessonlib import exposure
-from mialib import attacks, metrics
+from mialib import metrics
 from mialib.attacks.reference import attack_r_scores, lira_scores, rmia_scores
 from mialib.bank import Bank
 from mialib.signals import Signals

@@ -307,7 +307,7 @@ def test_per_record_gradients_equal_one_record_at_a_time():
     ("name", "options", "message"),
     [
         ("resnet81", {}, "no model 'resnet81'; did you mean 'resnet18'"),
-        ("resnet20", {"widht": 8}, "no resnet20 option 'widht'; did you mean 'width'? Known: width, norm, segments, factors."),
+        ("resnet20", {"widht": 8}, "'widht'; did you mean 'width'? Known: width, norm, segments, factors."),
         ("densenet121", {"norm": "group"}, "no densenet121 option 'norm'. Known: pretrained."),
         ("resnet20", {"norm": "groups"}, "no norm 'groups'; did you mean 'group'? Known: batch, group."),
         ("vgg11", {"norm": None}, "no norm None"),
