@@ -78,8 +78,8 @@ def masked_step(model: torch.nn.Module, masks: list[torch.Tensor], optimizer) ->
 
 # %% [markdown]
 # ## Pruned must stay pruned, from scratch
-# A weight of zero comes back to life if *anything* moves it: its gradient, weight decay, or **momentum**, the running mean of past gradients. So: zero the weight, mask every gradient, and
-# start each round with a *new* optimizer. **Predict**: how many of the pruned weights are alive after ten steps if we forget one of these?
+# A weight of zero comes back to life if *anything* moves it: its gradient, or **momentum**, a fading sum of past gradients. (Weight decay cannot: 0 stays 0.) So: zero the weight, mask every gradient, and
+# start each round with a *new* optimizer. **Predict**: how many of the pruned weights are alive after ten steps if we forget the mask, or the new optimizer?
 
 
 # %%
@@ -114,11 +114,11 @@ assert not counts["nothing"].any()
 assert counts["the new optimizer"][0] > 0.9 * pruned
 
 # %% [markdown]
-# With all three in place, weights, gradients and momenta stay at exactly 0. With the old optimizer {{counts['the new optimizer'][0]}} of {{pruned}} pruned weights are back although their gradients are masked: momentum carried them off.
+# With all three in place, weights, gradients and momenta stay at exactly 0. With the old optimizer {{counts['the new optimizer'][0]}} of {{pruned}} pruned weights are back although their gradients are masked: momentum brought them back.
 
 # %% [markdown]
 # ## The loop from scratch
-# Now the rounds. The paper adds one thing: each round *ends* with the weights of its best epoch on **validation** records, and the next starts from there, with the learning rate's schedule from its beginning.
+# Now the rounds. The paper adds two things: each round *ends* with the weights of its best epoch on **validation** records, and the next starts from there, with the learning rate's schedule from its beginning.
 
 
 # %%
@@ -174,7 +174,7 @@ assert [f"{percent[k]:.1f}" for k in (3, 4, 8, 16)] == ["51.5", "41.3", "17.3", 
 print("  ".join(f"{k}: {percent[k]:.1f} %" for k in (1, 2, 3, 4, 8, 16, 24)))
 
 # %% [markdown]
-# Of {{total:,}} parameters {{prunable:,}} can be pruned. The paper calls *all* others nonzero: only so do 3, 8 and 16 prunings give its 51.5, 17.3 and 3.4 %. For 4 it prints 41.4; we count {{percent[4]:.2f}}.
+# Of {{total:,}} parameters {{prunable:,}} can be pruned. The paper counts *all* others as nonzero: only then do 3, 8 and 16 prunings give its 51.5, 17.3 and 3.4 %. For 4 it prints 41.4; we count {{percent[4]:.2f}}.
 # After 24 prunings {{percent[24]:.2f}} % remain, and more than half of them are biases and normalisations.
 
 # %% [markdown]
@@ -200,7 +200,7 @@ print(rounds[-1].defense, "after", len(rounds[-1].before), "trainings")
 # One of our rounds prunes 36 % of what remains, as two of the paper's ($0.8^2 = 0.64$); eight rounds are its 16. A round trains for {{dense.recipe.epochs}} epochs instead of 300.
 
 # %% [markdown]
-# The trained rounds ship with the course, as what every attack said of every record (`tools/sweep.py`), three repeats each. The paper's **defense level** is $D = 200 - 2A$, where $A$ is the percentage that the discriminator gets right: 100 is a coin toss, 0 is all known.
+# The trained rounds ship with the course, as what every attack said of every record (`tools/sweep.py`), three repeats each (new first weights and orders, the same records). The paper's **defense level** is $D = 200 - 2A$, where $A$ is the percentage that the discriminator gets right: 100 is a coin toss, 0 is all known.
 # With equally many members and non-members, $D = 100\,(1 - \text{advantage})$; ours are not equally many, and we take that form, which weighs both alike. **Predict** the three curves: accuracy, defense level, share that remains.
 
 # %%
@@ -246,12 +246,13 @@ def pm(estimate: Estimate) -> str:
     return f"{estimate.value:.1f} ± {estimate.value - estimate.low:.1f}"
 
 
-jump = [(value(by_round[k][1], "defense"), sweep.rows[by_round[k][1]]["loss_gap"]) for k in (3, 4)]
+jump = [(value(row, "defense"), sweep.rows[row]["loss_gap"], sweep.draws(row, "correctness")[0])
+        for row in (by_round[3][1], by_round[4][1])]  # fmt: skip
 assert at[8][0].value > at[0][0].value
 
 # %% [markdown]
-# **What to see.** Of {{remains[0]:.0f}} % remain {{remains[8]:.1f}} %, and the accuracy does not fall: {{pm(at[0][0])}} before, {{pm(at[8][0])}} after (mean ± standard deviation of three repeats, as the bands). The defense level is {{pm(at[0][1])}} and {{pm(at[8][1])}}: the repeats
-# differ as much as anything the rounds do. Part of that is the *shadow's* luck: in one repeat $D$ jumps from {{jump[0][0]:.0f}} to {{jump[1][0]:.0f}} between rounds 3 and 4 while the loss gap stays ({{jump[0][1]:.2f}} and {{jump[1][1]:.2f}}).
+# **What to see.** {{remains[8]:.1f}} % of the parameters remain, and the mean accuracy does not fall: {{pm(at[0][0])}} before, {{pm(at[8][0])}} after (mean ± standard deviation of three repeats, as the bands). The defense level is {{pm(at[0][1])}} and {{pm(at[8][1])}}: repeats
+# differ as much as rounds. Part of that is probably the *shadow's* luck: in one repeat $D$ jumps from {{jump[0][0]:.0f}} to {{jump[1][0]:.0f}} between rounds 3 and 4, while what needs no shadow stays: the loss gap (mean loss of non-members minus that of members; {{jump[0][1]:.2f}} and {{jump[1][1]:.2f}}) and the advantage of correctness ({{jump[0][2]:.2f}} and {{jump[1][2]:.2f}}).
 
 # %% [markdown]
 # ## Look inside a round
@@ -323,7 +324,7 @@ by_seed = student([slope([rows[seed] for rows in by_round]) for seed in range(3)
 relative = middle[4:] / middle[0] - 1  # of accuracy and defense, from 17.7 % on
 disjoint = [k for k in range(1, 9) if at[k][1].low > at[0][1].high or at[k][1].high < at[0][1].low]
 assert not disjoint
-assert by_seed.low < -3.25 < 0 < by_seed.high
+assert by_seed.low < -3.25 < 3.25 < by_seed.high
 assert (relative[:, 0] > 0).all()
 
 # %%
@@ -335,7 +336,7 @@ labels = {"IMP": [f"{remains[k]:.1f} %" if k in (4, 6, 8) else "" for k in range
 show(figures.plane({"IMP": at[1:]}, labels=labels, star=at[0], slopes=lines), name="12_plane")
 
 # %% [markdown]
-# **What to see.** The line through our means rises, {{fitted:+.2f}}. Fitted to each repeat by itself, the slope is {{by_seed.value:.1f}} [{{by_seed.low:.1f}}, {{by_seed.high:.1f}}] on average (Student's interval): −3.25 is in there, and so are 0 and its opposite. By the paper's rule **no** round is significant. The ratio beside its 3.6 does not exist: from
+# **What to see.** The line through our means rises, {{fitted:+.2f}}. Fitted to each repeat by itself, the slope is {{by_seed.value:.1f}} [{{by_seed.low:.1f}}, {{by_seed.high:.1f}}] on average (Student's interval): −3.25 is in there, and so are 0 and +3.25. By the paper's rule **no** round is significant. The ratio beside its 3.6 does not exist: from
 # {{remains[4]:.1f}} % down the accuracy is {{relative[:, 0].min():.0%}} to {{relative[:, 0].max():.0%}} *higher* than the dense network's, so there is no loss to divide by (at {{remains[8]:.1f}} %: accuracy {{relative[-1, 0]:+.0%}}, defense {{relative[-1, 1]:+.0%}}).
 
 # %% [markdown]
@@ -368,10 +369,10 @@ caption = "Mean over three repeats with Student's 95 % interval; dotted: no diff
 show(replace(picture, caption=caption), name="12_control")
 behind = change(control[2], by_round[3], "accuracy")
 gap = change(by_round[3], control[2], "loss gap × 100")
-late = [change(by_round[8], control[2], what) for what in ("strongest", "accuracy")]
+ends = change(by_round[8], by_round[0], "loss gap × 100")
 three_rounds = [against[arm][f"{what}, round 3"] for arm, what in
                 (("no pruning", "accuracy"), ("IMP", "loss gap × 100"))]  # fmt: skip
-assert min(one.low for one in (*three_rounds, gap, late[0])) > 0
+assert min(one.low for one in (*three_rounds, gap)) > 0 > ends.low
 for arm in against.values():
     assert all(arm[f"defense, round {k}"].low < 0 < arm[f"defense, round {k}"].high for k in (1, 3))
 
@@ -382,13 +383,12 @@ def points(estimate: Estimate, scale: float = 1.0, digits: int = 1) -> str:
 
 
 # %% [markdown]
-# **What to see.** Retraining alone adds {{points(three_rounds[0])}} points of accuracy in three rounds: our dense network was not done after {{dense.recipe.epochs}} epochs, and pruning stays {{points(behind)}} behind. No change of the defense level can be told from 0. That of the loss gap can: three prunings
-# *widen* it by {{points(three_rounds[1], 100, 2)}}, which is {{points(gap, 100, 2)}} more than the control does. The last round speaks for pruning: against the *strongest* of the {{len(sweep.attacks)}} attacks ($D$ from the highest advantage) it stands
-# {{points(late[0])}} points above the control's last, at {{points(late[1])}} points of accuracy. But that is one of many comparisons, and the control was trained for fewer epochs.
+# **What to see.** Retraining alone adds {{points(three_rounds[0])}} points of accuracy in three rounds: our dense network was not done after {{dense.recipe.epochs}} epochs, and pruning stays {{points(behind)}} behind. No change of the defense level can be told from 0. In round 3 that of the loss gap can: three prunings
+# *widen* it by {{points(three_rounds[1], 100, 2)}}, which is {{points(gap, 100, 2)}} more than the control does. By round 8 that is gone: {{points(ends, 100, 2)}}.
 
 # %% [markdown]
 # ## All at once, or from the start
-# Two relatives of IMP. **One-shot** pruning removes as much in a single round. **Rewinding**, from the lottery ticket of Frankle and Carbin, sets the survivors back to their values *before the very first step*: only the mask is inherited.
+# Two relatives of IMP. **One-shot** pruning removes as much in a single round. **Rewinding**, from the lottery ticket of Frankle and Carbin, sets the survivors back to their values *before the very first step*: only the mask is inherited. (The paper says *rewound* of its return to the best epoch.)
 
 # %%
 from IPython.display import Markdown
@@ -414,7 +414,7 @@ Markdown("\n".join(table))
 
 # %% [markdown]
 # At {{remains[4]:.1f}} % the defense levels overlap. At {{remains[8]:.1f}} % the way matters, and two are significant by the paper's rule. One-shot pruning pays with accuracy: {{points(costs)}} points against IMP. The rewound networks do not pay, and they no longer know all their members: {{learns[1]:.0%}} are classified correctly, {{learns[0]:.0%}} under IMP. A guess: IMP hands on weights
-# that have already memorised, rewinding hands on none.
+# that have memorised for {{9 * dense.recipe.epochs}} epochs, rewinding none: its networks were trained for {{dense.recipe.epochs}}.
 
 # %% [markdown]
 # ## At equal accuracy
@@ -445,11 +445,12 @@ heard = [[sweep.draws(k, what)[0] for k in range(len(sweep.rows))] for what in
          ("discriminator", "correctness")]  # fmt: skip
 fooled = np.flatnonzero(np.less(*heard))
 assert along.high < 0
-assert {row for rows in narrow.values() for row in rows} <= set(fooled)
+assert {row for rows in (*narrow.values(), once[8], rewound[8]) for row in rows} <= set(fooled)
+strongest = [np.mean([value(k, "strongest") for k in rows]) for rows in (narrow[5], rewound[8])]
 
 # %% [markdown]
-# **What to see.** The dense networks alone draw a falling line: stopped early, {{points(along)}} points of defense for each of accuracy, with not one weight pruned. That is a trade-off like the paper's, without sparsity. One-shot pruning at {{remains[8]:.1f}} % lies a little above, and its cross reaches them. The rewound networks at {{remains[8]:.1f}} % stand alone, up on the right. (Beware of $D$: on {{len(fooled)}} of {{len(sweep.rows)}} networks, all narrow ones among them, the discriminator does worse
-# than *correctness*, which asks only whether the answer is right. One attack gives an upper bound of the defense.)
+# **What to see.** The dense networks alone draw a falling line: stopped early, {{points(along)}} points of defense for each of accuracy, with not one weight pruned. One-shot pruning at {{remains[8]:.1f}} % lies above, and its cross reaches them. Two settings stand out: rewound networks at {{remains[8]:.1f}} %, and dense ones of width 5.
+# Beware of $D$: on {{len(fooled)}} of {{len(sweep.rows)}} networks, among them all narrow ones and the rewound and one-shot ones at {{remains[8]:.1f}} %, the discriminator does worse than *correctness*, which asks only whether the answer is right. By the strongest attack width 5 falls to {{strongest[0]:.0f}}, the rewound to {{strongest[1]:.0f}}.
 
 # %% [markdown]
 # Now in numbers. Each sparse network meets the mean of the **three dense networks nearest in test accuracy**, out of all repeats of all dense settings.
@@ -485,18 +486,21 @@ show(replace(picture, caption=caption), name="12_claims")
 own, equal, strong = claims.values()
 apart = max(abs(excess([row] * 3, "accuracy").value) for rows in named.values() for row in rows)
 last, hard = shown[4], shown[6]
-smaller = excess(rewound[8], "loss gap × 100")
-assert own[hard].low > 0
+met = {match for row in rewound[8] for match in nearest(row)}
+paired = [change(rewound[8], control[2], what) for what in ("strongest", "accuracy")]
+wide = equal[last].value - 18.93 / 4.303 * (equal[last].value - equal[last].low)  # t for 0.05 / 18
+assert min(own[hard].low, paired[0].low) > 0 > wide
+assert len({sweep.rows[k]["seed"] for k in met}) == 2
 assert [name for name in named if equal[name].low > 0 and strong[name].low > 0] == [last]
 assert all(one[name].low < 0 < one[name].high for one in (equal, strong)
            for name in named if not name.startswith("rewound"))  # fmt: skip
 
 # %% [markdown]
 # **What to see.** One-shot pruning to {{remains[8]:.1f}} % stands {{points(own[hard], digits=0)}} points over its own dense network, and {{points(equal[hard], digits=0)}} over dense networks of its accuracy: the gain cannot be told from what a worse network gives. Nor can any round of IMP. One of the {{len(named)}} settings passes, by the discriminator *and* by the strongest attack: rewound, {{remains[8]:.1f}} %, with {{points(equal[last], digits=0)}} and
-# {{points(strong[last], digits=0)}} points, and a loss gap that is {{-smaller.value / 100:.2f}} [{{-smaller.high / 100:.2f}}, {{-smaller.low / 100:.2f}}] smaller. (Matches are at most {{apart:.1f}} points of accuracy off; n = {{numbers['target train']}} + {{numbers['target test']}} records, three repeats.)
+# {{points(strong[last], digits=0)}} points. Both intervals are too narrow: its nine matches are {{len(met)}} networks of two training runs, whose luck is not counted. Against its own retrained network it is {{points(paired[0], digits=0)}} by the strongest attack, at {{points(paired[1])}} points of accuracy. (n = {{numbers['target train']}} + {{numbers['target test']}} records, three repeats; the mean of three matches is at most {{apart:.1f}} points of accuracy off.)
 #
-# What does that do to the claim? "Sparse networks are harder to attack" may say no more than "worse networks are harder to attack"; a *defense* must beat a network that was simply trained less. The paper's own recipe does not show that here, though its intervals are so wide that they refute nothing. Its neighbour, the lottery ticket, does at {{remains[8]:.1f}} %. It is
-# the best of {{len(named)}}, so repeat it on other records before you believe it.
+# What does that do to the claim? "Sparse networks are harder to attack" may say no more than "worse networks are harder to attack"; a *defense* must beat a network that was simply trained less. The paper's own recipe does not show that here, though its intervals are so wide that they refute nothing. Its neighbour, the lottery ticket, may at {{remains[8]:.1f}} %: no stopped or narrow network reaches its accuracy, so it met networks that were trained *longer*. And it is the best of {{len(named)}}:
+# widened for so many comparisons (Bonferroni), its interval begins at {{wide:.0f}}. Repeat it on other records before you believe it.
 
 # %% [markdown]
 # ## Exercise 12.1 · difficulty 2/5 · about 10 minutes
@@ -557,20 +561,20 @@ checks.check_false_alarms(false_alarms)
 # %% [markdown]
 # ## Recap
 # - IMP prunes the smallest of what remains, by one threshold for all layers, and trains again. Zero the weight, mask the gradient, take a new optimizer: momentum alone revived {{counts['the new optimizer'][0]}} of {{pruned}}.
-# - The paper's percentages count biases and normalisations as remaining: 51.5, 41.3, 17.3 and 3.4 % after 3, 4, 8 and 16 prunings.
-# - Our networks lost {{100 - remains[8]:.0f}} % of their parameters and, against the dense ones, no accuracy; the control gained more. The defense level did not change significantly; the slope may be −3.25, 0 or positive. At {{remains[3]:.0f}} % the loss gap was *wider*: fewer weights, not fewer memories.
-# - A gain in privacy counts at equal accuracy, and after the same training. There, neither IMP nor one-shot pruning could be told from dense networks; networks rewound to their first weights could, at {{remains[8]:.1f}} %.
+# - The paper's percentages count biases and normalisations as remaining: 51.5, 41.3 (it prints 41.4), 17.3 and 3.4 % after 3, 4, 8 and 16 prunings.
+# - Our networks lost {{100 - remains[8]:.0f}} % of their parameters and, against the dense ones, no accuracy; the control gained more. The defense level did not change significantly; the slope may be −3.25, 0 or positive. At {{remains[3]:.0f}} % the loss gap was *wider*, at {{remains[8]:.1f}} % it could not be told from the dense network's.
+# - A gain in privacy counts at equal accuracy, and after the same training. At equal accuracy neither IMP nor one-shot pruning could be told from dense networks; networks rewound to their first weights could, at {{remains[8]:.1f}} %, in one of {{len(named)}} settings.
 #
 # ## What this does not show
 # - The paper's scale: 14,000 photographs, augmented, 300 epochs a round. Our {{numbers['target train']}} letters are memorised at nearly any sparsity.
-# - More than three repeats. They draw new first weights and orders, not new records.
+# - More than three repeats, or other records.
 # - A control as long as eight rounds: ours ends after three.
 # - What several shadows would say. With one, whose epoch {{numbers['target validation']}} validation records choose, $D$ is noisy.
 #
 # ## References
 # - A. Gonon and others, 2023, *Sparsity in neural networks can improve their privacy*, Sections 2 to 4, Fig. 1 and 2, Table 1.
 # - A. Gonon and others, 2023, *Can sparsity improve the privacy of neural networks?*, arXiv 2304.07234: the caveat about equal accuracy.
-# - J. Frankle and M. Carbin, 2019, *The lottery ticket hypothesis*, Section 1; J. Frankle and others, 2021, *Pruning neural networks at initialization*.
+# - J. Frankle and M. Carbin, 2019, *The lottery ticket hypothesis*, Section 1.
 # - A. Renda, J. Frankle and M. Carbin, 2020, *Comparing rewinding and fine-tuning in neural network pruning*: restarting the learning rate.
 # - X. Yuan and L. Zhang, 2022, *Membership inference attacks and defenses in neural network pruning*: pruning that leaks *more*.
 # - Next: **13**, networks that are sparse from the beginning.
