@@ -40,9 +40,9 @@ def layer_rows(n: int) -> list[tuple]:
         sparse = ButterflyLinear(chains.smallest(n, n, length))
         share = 100 * chains.parameters(sparse.chain) / n**2
         what = f"butterfly, N = {n}, L = {length}, {share:.1f} % of the memory"
-        ours, theirs = fastest(partial(forward, sparse, x), partial(forward, dense, x), rounds=6)
+        ours, theirs = fastest(partial(forward, sparse, x), partial(forward, dense, x), rounds=40_000 // n)
         found.append((what, ours / CALLS, theirs / CALLS, theirs / ours, AIMS.get((n, length), "")))
-        ours, theirs = fastest(partial(both_ways, sparse, x), partial(both_ways, dense, x), rounds=4)
+        ours, theirs = fastest(partial(both_ways, sparse, x), partial(both_ways, dense, x), rounds=20_000 // n)
         found.append((f"{what}, with backward", ours / CALLS, theirs / CALLS, theirs / ours, ""))
     return found
 
