@@ -138,7 +138,10 @@ DEFENDED = {
     "PAST, α = 1.5, λ = 0.001": "images-tuned-cifar10-past-per=epoch-sample=256",
     "PAST, α = 2, λ = 0.001": "images-tuned-cifar10-past-alpha=2.0-per=epoch-sample=256",
     "RelaxLoss, α = 1": "images-cifar10-relaxloss",
+    "CRL, α_rce = 0.5": "images-cifar10-crl-alpha_rce=0.5",
     "CRL, α_rce = 1": "images-cifar10-crl",
+    "CRL, α_rce = 1.5": "images-cifar10-crl-alpha_rce=1.5",
+    "AdvReg, α = 1": "images-cifar10-advreg",
 }
 
 
@@ -157,6 +160,16 @@ def test_the_readme_quotes_the_defended_models_rightly():
     before, after, further = ("{value:.2f} [{low:.2f}, {high:.2f}]".format(**auc) for auc in entropies)
     assert f"the AUC of the modified entropy falls from {before} to {after}." in text
     assert f"RelaxLoss as its own authors coded it goes further, to {further}, for about one point" in text
+    worst, right = {}, {}
+    for name in ("CRL, α_rce = 0.5", "CRL, α_rce = 1", "CRL, α_rce = 1.5", "AdvReg, α = 1"):
+        result = json.loads((folders[name] / "result.json").read_text())
+        worst[name] = max(attack["advantage"]["value"] for attack in result["attacks"].values())
+        right[name] = result["accuracy"]["test"]
+    half, one, more, game = worst
+    assert worst[half] > worst[game] > worst[one] > worst[more]
+    assert right[half] == pytest.approx(right[one], abs=0.01)
+    assert worst[more] == pytest.approx(worst[one] / 2, abs=0.02)
+    assert right[one] - right[more] == pytest.approx(0.04, abs=0.01)
     past, uniform = (loss[name] for name in ("PAST, α = 2, λ = 0.001", "uniform ℓ1 (PAST, α = 0), λ = 0.001"))
     assert f"the loss attack from {loss['undefended'][:4]} to {past}, uniform ℓ1 to {uniform};" in " ".join(
         text.split()
