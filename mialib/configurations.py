@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field, replace
 import numpy as np
 
 from mialib import data, models, splits
-from mialib.defenses import DEFENSES, Plain
+from mialib.defenses import Plain, named
 from mialib.errors import known
 from mialib.training import Recipe, pick_device
 
@@ -135,9 +135,7 @@ def parse(described: dict) -> Configuration:
 
 
 def _parsed(stage: dict) -> dict:
-    defense = dict(stage["defense"])
-    make = DEFENSES[known("defense", defense.pop("name"), DEFENSES)]
-    return stage | {"recipe": Recipe(**stage["recipe"]), "defense": make(**defense)}
+    return stage | {"recipe": Recipe(**stage["recipe"]), "defense": named(**stage["defense"])}
 
 
 def _with_tuples(value: object) -> object:

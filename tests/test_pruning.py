@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
-from small_networks import normalised, perceptron
+from small_networks import Collapsing, normalised, perceptron
 from torch import nn
 from torch.nn import functional as F
 
@@ -290,16 +290,8 @@ def test_rewinding_without_the_first_weights_is_explained(members):
 
 
 @dataclass(frozen=True)
-class Collapses(Pruning):
-    """After the last step of some epochs, class 3 wins whatever the record; after the others it does not."""
-
-    def start_epoch(self, training):
-        training.model.classify.bias.data[3] -= 1e6 if training.epoch - 1 in self.epochs else 0
-
-    def after_step(self, training):
-        training.steps = getattr(training, "steps", 0) + 1
-        if training.steps == 4 * training.epoch and training.epoch in self.epochs:
-            training.model.classify.bias.data[3] += 1e6
+class Collapses(Collapsing, Pruning):
+    """A round of pruning whose classifier collapses."""
 
 
 @pytest.mark.parametrize("best", [True, False])

@@ -22,8 +22,7 @@ import numpy as np
 
 from mialib import attacks, metrics, observe, profiles, runs
 from mialib.data import short_name
-from mialib.defenses import DEFENSES, Plain
-from mialib.errors import known
+from mialib.defenses import Plain, named
 from mialib.signals import Signals
 from mialib.store import read_json, write_json
 from notebooks import ROOT
@@ -127,7 +126,7 @@ def parse_defense(name: str, *settings: str) -> Plain:
             given[key] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
             given[key] = value
-    return DEFENSES[known("defense", name, DEFENSES)](**given)
+    return named(name, **given)
 
 
 def defenses_table(folders: dict[str, Path]) -> str:

@@ -13,10 +13,17 @@ from mialib.defenses.pruning import Pruning
 from mialib.defenses.relaxloss import RelaxLoss
 from mialib.defenses.simple import L1, L2, ConfidencePenalty, Dropout, LabelSmoothing, LossGap
 from mialib.defenses.stopping import BestCheckpoint, EarlyStopping, Stop
+from mialib.errors import known
 from mialib.training import Plain
 
 _ALL = (Plain, L1, L2, Dropout, LabelSmoothing, ConfidencePenalty, EarlyStopping, LossGap, Past)
 _ALL += (RelaxLoss, CRL, AdvReg, MixupMMD, Distillation, DMP, DPSGD, BestCheckpoint, Stop, Pruning)
 DEFENSES = {defense.__name__: defense for defense in _ALL}
 
-__all__ = ["DEFENSES", *DEFENSES]
+
+def named(name: str, **settings) -> Plain:
+    """The defense called `name` with these settings."""
+    return DEFENSES[known("defense", name, DEFENSES)](**settings)
+
+
+__all__ = ["DEFENSES", "named", *DEFENSES]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from importlib import resources
 
 from mialib.configurations import Configuration
-from mialib.defenses import DEFENSES, Plain
+from mialib.defenses import named
 from mialib.errors import known
 from mialib.training import Recipe
 
@@ -38,11 +38,11 @@ def _experiment(title: str, written: dict[str, dict]) -> Configuration:
     like, then = settings.pop("like", None), settings.pop("then", {})
     start = _experiment(like, written) if like else Configuration()
     recipe = _recipe(start.recipe, settings.pop("recipe", {}))
-    defense = _defense(**settings.pop("defense")) if "defense" in settings else start.defense
+    defense = named(**settings.pop("defense")) if "defense" in settings else start.defense
     found = start.but(recipe=recipe, defense=defense, **settings)
     for _ in range(then.get("times", 1 if then else 0)):
         again = _recipe(found.recipe, then.get("recipe", {}))
-        found = found.then(_defense(**then["defense"]), again, trace=then.get("trace", 0))
+        found = found.then(named(**then["defense"]), again, trace=then.get("trace", 0))
     return found
 
 
@@ -53,10 +53,6 @@ def _recipe(start: Recipe, settings: dict) -> Recipe:
     epochs, rates = zip(*settings["rates"], strict=True)
     shares, factors = (at / changed.epochs for at in epochs), (rate / changed.lr for rate in rates)
     return replace(changed, schedule="steps", milestones=tuple(shares), factors=tuple(factors))
-
-
-def _defense(name: str, **settings) -> Plain:
-    return DEFENSES[known("defense", name, DEFENSES)](**settings)
 
 
 PROFILES = {name: _read(name) for name in ("quick", "cpu", "class", "paper")}

@@ -28,8 +28,9 @@ from torch.nn import functional as F
 
 from lessonlib import figures_12 as figures
 from lessonlib import plots, sweeps, widgets
+from lessonlib.figures_12 import student
 from lessonlib.plots import show
-from mialib import data, models, profiles
+from mialib import data, metrics, models, profiles
 from mialib.defenses import BestCheckpoint
 from mialib.defenses.pruning import Pruning, imp
 from mialib.estimates import Estimate
@@ -312,18 +313,12 @@ def slope(rows: list[int]) -> float:
     return float(np.polyfit(*points, 1)[0])
 
 
-def student(values: list[float]) -> Estimate:
-    """The mean of three repeats with Student's 95 % interval."""
-    mean, reach = np.mean(values), 4.303 * np.std(values, ddof=1) / 3**0.5
-    return Estimate(mean, mean - reach, mean + reach)
-
-
 middle = np.array([[accuracy.value, defense.value] for accuracy, defense in at])
 fitted = float(np.polyfit(*middle.T, 1)[0])
 by_seed = student([slope([rows[seed] for rows in by_round]) for seed in range(3)])
 relative = middle[4:] / middle[0] - 1  # of accuracy and defense, from 17.7 % on
-disjoint = [k for k in range(1, 9) if at[k][1].low > at[0][1].high or at[k][1].high < at[0][1].low]
-assert not disjoint
+levels = [[value(row, "defense") for row in rows] for rows in by_round]
+assert not any(metrics.significant(some, levels[0]) for some in levels[1:])
 assert by_seed.low < -3.25 < 3.25 < by_seed.high
 assert (relative[:, 0] > 0).all()
 
@@ -406,9 +401,9 @@ learns = [
 ]
 assert costs.high < 0
 for rows in (once[8], rewound[8]):
-    assert spread(rows)[1].low > at[0][1].high  # significant by the paper's rule
+    assert metrics.significant([value(row, "defense") for row in rows], levels[0])
 for rows in (once[4], rewound[4]):
-    assert spread(rows)[1].low < at[0][1].high
+    assert not metrics.significant([value(row, "defense") for row in rows], levels[0])
 assert spread(rewound[8])[0].value > at[8][0].value
 Markdown("\n".join(table))
 
