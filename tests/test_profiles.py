@@ -125,7 +125,7 @@ def test_the_courses_pruning_ends_below_a_fifth(profile):
     [
         ("paper sparsity dense", "paper sparsity imp", 24, {}),
         ("quick images dense", "quick images pruned", 8, {"share": 0.36}),
-        ("cpu images", "cpu images pruned", 3, {"share": 0.45, "best": False}),
+        ("cpu images", "cpu images pruned", 2, {"share": 0.56, "best": False}),
     ],
 )
 def test_the_chains_are_those_that_imp_makes(dense, pruned, prunings, options):
