@@ -8,11 +8,12 @@
 
 The same seed and the same number of threads give the same weights, bit for bit, on a CPU."""
 
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import inf, isfinite
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -21,7 +22,7 @@ from tqdm.auto import tqdm
 
 from mialib.augment import crop_and_flip
 from mialib.data.records import Records
-from mialib.errors import between, known
+from mialib.errors import between, known, refuse
 from mialib.signals import eval_mode
 
 Pair = tuple[Tensor, Tensor]  # x and y on the device
@@ -80,6 +81,8 @@ class Training:
     said: dict[str, list] = field(default_factory=dict)  # what `say` was told in this epoch
     good: dict[str, Tensor] = field(default_factory=dict)  # the weights after the last epoch that did not collapse …
     good_epoch: int = 0  # … and its number
+    history: list[dict] = field(default_factory=list)
+    afterwards: ExitStack = field(default_factory=ExitStack)  # what is undone when the training ends, however it does
 
     def batches(self, records: Pair, *, generator: torch.Generator | None = None) -> Iterator[Pair]:
         """One shuffled pass over tensors on the device."""
@@ -167,38 +170,40 @@ def fit(
     model.to(where, memory_format=torch.channels_last if members.x.ndim == 4 else torch.preserve_format)
     order, generator = torch.Generator().manual_seed(seed), torch.Generator().manual_seed(seed + 1)
     parts = [to_device(part, where) if part is not None else None for part in (members, reference, validation)]
-    training, history = Training(model, recipe.optimizer(model), recipe, *parts, generator, fresh=fresh), []
-    with torch.random.fork_rng(devices=[where] if where.type == "cuda" else []):
+    training = Training(model, recipe.optimizer(model), recipe, *parts, generator, fresh=fresh)
+    with torch.random.fork_rng(devices=[where] if where.type == "cuda" else []), training.afterwards:
         torch.manual_seed(seed)  # Dropout draws from the global generator; give it back as it was.
         if (outputs := training.look(training.members[0][:1]).shape[1]) != members.classes:
             raise ValueError(f"The records have {members.classes} classes, but the model {outputs} outputs.")
         defense.prepare(training)
-        if not set(model.parameters()) <= set(training.model.parameters()):  # A copy would be thrown away.
-            raise ValueError("prepare() must wrap the model that it is given, but its parameters are no longer there.")
+        copied = not set(model.parameters()) <= set(training.model.parameters())  # It would be thrown away.
+        refuse(copied, "prepare() must wrap the model that it is given, but its parameters are no longer there.")
         training.schedule = recipe.scheduler(training.optimizer)
         for training.epoch in tqdm(range(1, recipe.epochs + 1), "training", delay=2, leave=False, unit="epoch"):
-            history.append(_epoch(training, defense, order))
+            training.history.append(epoch := _epoch(training, defense, order))
             training.schedule.step()
-            done = defense.end_epoch(training)
-            history[-1] |= {name: float(sum(numbers) / len(numbers)) for name, numbers in training.said.items()}
+            if done := defense.end_epoch(training) or training.epoch == recipe.epochs:
+                training.afterwards.close()  # The last look is at what is kept.
+            epoch |= {name: float(sum(numbers) / len(numbers)) for name, numbers in training.said.items()}
             training.said.clear()
             if on_epoch is not None:
-                history[-1] |= on_epoch(training.model, training.epoch) or {}
+                epoch |= on_epoch(model, training.epoch) or {}
             if done:
                 break
-    return history
+    return training.history
 
 
 def _check(members: Records, reference: Records | None) -> None:
     """Tuning on records that are also members would teach a defense nothing about non-members."""
-    if reference is not None and members.classes != reference.classes:
-        found = f"found {members.classes} and {reference.classes} classes"
-        raise ValueError(f"Members and inference set must have the same classes, {found}. Take both from one dataset.")
-    if reference is not None and members.x.shape[1:] == reference.x.shape[1:]:
-        _, ours, theirs = np.intersect1d(members.index, reference.index, return_indices=True)
-        same = sum(map(np.array_equal, members.x[ours], reference.x[theirs]))
-        if same:
-            raise ValueError(f"The inference set holds {same} members. Take it from records that were not trained on.")
+    if reference is not None:
+        found = f"found {members.classes} and {reference.classes} classes. Take both from one dataset."
+        refuse(members.classes != reference.classes, f"Members and inference set must have the same classes, {found}")
+        ours, theirs = ({row.tobytes(): k for row, k in zip(r.x, r.index, strict=True)} for r in (members, reference))
+        same = [ours[row] == theirs[row] for row in ours.keys() & theirs.keys()]
+        advice = "Take it from records that were not trained on."
+        refuse(any(same), f"The inference set holds {sum(same)} members. {advice}")
+        if same:  # Two records may happen to be equal; or these are the same, numbered anew.
+            warnings.warn(f"The inference set holds copies of {len(same)} members. {advice}", stacklevel=3)
 
 
 def _epoch(training: Training, defense: Plain, order: torch.Generator) -> dict:
@@ -223,10 +228,10 @@ def _epoch(training: Training, defense: Plain, order: torch.Generator) -> dict:
     if not isfinite(mean) or not all(value.isfinite().all() for value in training.model.state_dict().values()):
         training.model.load_state_dict(before)
         advice = f"Lower the learning rate ({training.recipe.lr}) or the strength of {defense}"
-        kept = "The model has the weights from before that epoch."
-        raise FloatingPointError(
-            f"The loss or a weight became NaN or infinite in epoch {training.epoch}. {advice}. {kept}"
-        )
+        kept = "The model has the weights from before that epoch, and the error has the history."
+        error = FloatingPointError(f"NaN or infinite loss or weight in epoch {training.epoch}. {advice}. {kept}")
+        error.history = [*training.history, {"epoch": training.epoch, "diverged": True}]
+        raise error
     return {"epoch": training.epoch, "loss": mean} | _collapse(training)
 
 

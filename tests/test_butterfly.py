@@ -455,7 +455,7 @@ def test_converted_networks_say_what_the_network_of_their_matrices_says():
     assert len(kernels) == 12
     assert_allclose(network.eval()(x).detach(), dense.eval()(x).detach(), atol=1e-5)
     assert_allclose(network.train()(x).detach(), dense.train()(x).detach(), atol=1e-4)
-    convert(dense.features[6:], 2, project=True)  # the last two segments
+    convert(dense, 2, within=dense.features[6:], project=True)  # the last two segments
     assert len(names_of(dense, Butterfly)) == 12
     assert_allclose(dense.eval()(x).detach(), network.eval()(x).detach(), atol=1e-4)
 
@@ -463,7 +463,7 @@ def test_converted_networks_say_what_the_network_of_their_matrices_says():
 @pytest.mark.parametrize("project", [False, True])
 def test_a_network_in_double_precision_is_changed_and_trains(project):
     network = models.build("resnet20", shape=(1, 8, 8), classes=10, width=4).double()
-    convert(network.features[6:], 2, project=project)
+    convert(network, 2, within=network.features[6:], project=project)
     network.to(device="cpu")
     x = torch.randn(4, 1, 8, 8, dtype=torch.float64)
     assert {parameter.dtype for parameter in network.parameters()} == {torch.float64}
@@ -480,6 +480,20 @@ def test_convert_changes_what_it_is_given_in_place_and_nothing_else():
     assert kinds == [nn.Conv2d, ButterflyConv2d, nn.Conv2d, ButterflyConv2d, nn.Linear]
     with pytest.raises(ValueError, match="There is no convolution"):
         convert(inner, 2)  # They are butterflies already.
+
+
+def test_a_slice_says_where_and_the_network_itself_changes():
+    """A slice of an nn.Sequential is a new one, so what takes a place in the slice alone would be lost."""
+    network = nn.Sequential(*(nn.Conv2d(4, 4, 3) for _ in range(3)))
+    convert(network, 2, within=network[1:])
+    assert [type(layer) for layer in network] == [nn.Conv2d, ButterflyConv2d, ButterflyConv2d]
+
+
+def test_a_layer_that_is_also_outside_the_part_is_refused():
+    layer = nn.Conv2d(4, 4, 3)
+    network = nn.Sequential(nn.Sequential(layer), nn.Sequential(layer))
+    with pytest.raises(ValueError, match="one layer in two places"):
+        convert(network, 2, within=network[1])
 
 
 @pytest.mark.parametrize("factors", [2, 3])

@@ -556,6 +556,25 @@ def test_the_student_forgets_the_teachers_statistics(members):
     assert found[0]["features.1.num_batches_tracked"] == 0
 
 
+class Scaled(nn.Module):
+    """A module with a weight and no way to draw it anew."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        return self.scale * x
+
+
+def test_a_student_that_would_keep_the_teachers_weights_is_refused(members):
+    model = perceptron()
+    model.features.append(Scaled())
+    trained(members, Plain(), LONG, model=model)
+    with pytest.raises(ValueError, match=r"starts afresh: each module with weights of its own needs reset_parameters"):
+        trained(members, Distillation(), model=model)
+
+
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 4.0])
 def test_a_step_goes_down_the_divergence_from_the_teachers_answers(teacher, members, temperature):
     """τ²·KL of both at the temperature, the mean over records."""
@@ -777,6 +796,19 @@ def test_without_noise_no_epsilon_is_promised(members):
     assert all(epoch.get("epsilon", math.inf) == math.inf for epoch in history)
 
 
+def test_the_gate_looks_at_all_classes_of_records_that_are_sorted_by_class(others):
+    """Of 2,500 members, all classes in a row, some hundred of each class are asked about."""
+    many = Records("sorted", np.zeros((2500, 1, 8, 8), np.float32), np.repeat(np.arange(10), 250), 10)
+    asked = []
+
+    def count(training):
+        look = training.look
+        training.look = lambda x: (asked.append(len(x)), look(x))[1]
+
+    trained(many, spying(MixupMMD(3.0, mixup=0.0, gap=1.0), prepare=count), replace(SMALL, epochs=2), reference=others)
+    assert 1250 in asked
+
+
 def test_batchnorm_is_refused_with_the_conversion(members):
     model = normalised()
     with pytest.raises(ValueError, match=r"options=\{'norm': 'group'\}.*ModuleValidator\.fix.*BatchNorm"):
@@ -812,8 +844,18 @@ def test_nothing_of_it_stays_on_the_model(members, coloured, network):
     trained(records, DPSGD(1.0), model=model)  # and once more
 
 
+def test_nothing_of_it_stays_on_a_model_whose_training_failed(members):
+    model, recipe = convolutional(), replace(SMALL, epochs=4)
+    spoil = {"start_epoch": lambda training: setattr(training.model.classify.bias, "data", torch.full((10,), math.nan))}
+    with pytest.raises(FloatingPointError, match="epoch 1"):
+        trained(members, spying(DPSGD(1.0), **spoil), recipe, model=model)
+    assert not any(hasattr(weight, "grad_sample") for weight in model.parameters())
+    assert not any(module._forward_hooks or module._backward_hooks for module in model.modules())
+    trained(members, DPSGD(1.0), model=model)  # as the message advises
+
+
 def test_looks_between_the_epochs_see_the_model(members):
-    """They are given the model in its wrapper, which answers in the same way."""
+    """They are given the model without Opacus' wrapper."""
     seen = []
     fit(
         convolutional(),

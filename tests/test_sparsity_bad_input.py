@@ -73,3 +73,25 @@ def test_a_projection_in_double_precision_is_not_rounded():
 def test_a_kernel_that_does_not_fit_the_columns_is_refused():
     with pytest.raises(ValueError, match=r"channels × places of the kernel; found 18 columns for \(5, 5\)"):
         ButterflyConv2d(smallest(4, 18, 2), kernel_size=(5, 5))
+
+
+def test_masks_that_prune_everything_are_refused():
+    model = network()
+    with pytest.raises(ValueError, match="These masks leave no weight"):
+        hold(model, {name: torch.zeros_like(mask) for name, mask in masks(model).items()})
+    assert set(model.state_dict()) == set(network().state_dict())
+
+
+def test_a_weight_that_torch_makes_anew_is_not_taken_for_a_shared_one():
+    model = nn.Sequential(*(nn.utils.parametrizations.weight_norm(nn.Linear(4, 4)) for _ in range(6)))
+    assert len(masks(model)) == 6
+    convolutions = nn.Sequential(*(nn.utils.parametrizations.weight_norm(nn.Conv2d(4, 4, 3)) for _ in range(6)))
+    assert [type(layer) for layer in convert(convolutions, 2)] == [ButterflyConv2d] * 6
+
+
+@pytest.mark.parametrize("layer", [nn.Conv1d(4, 4, 3), nn.Embedding(4, 4)], ids=["Conv1d", "Embedding"])
+def test_only_convolutions_of_images_and_linear_layers_become_butterflies(layer):
+    with pytest.raises(
+        ValueError, match=f"Only Conv2d and Linear can become butterflies, found {type(layer).__name__}"
+    ):
+        butterfly(layer, 2)

@@ -483,6 +483,15 @@ def test_a_loss_that_is_no_number_stops_training(members, bad):
         trained(members, recipe, defense=Faulty())
 
 
+def test_the_error_tells_the_history_up_to_the_epoch_that_diverged(members):
+    with pytest.raises(FloatingPointError) as caught:
+        fit(network(), members, replace(TINY, epochs=4), defense=Spoils("loss"), device="cpu")
+    first, second = caught.value.history
+    assert first["epoch"] == 1
+    assert first["loss"] > 0
+    assert second == {"epoch": 2, "diverged": True}
+
+
 @dataclass(frozen=True)
 class Spoils(Plain):
     """Makes the loss NaN, or a weight after the last step, or one before the first, in the second epoch."""
@@ -541,6 +550,14 @@ def test_a_model_with_another_number_of_outputs_is_refused(members, outputs):
 def test_other_records_at_the_same_places_are_no_members(members, others):
     elsewhere = replace(others, index=members.index)  # such as the records of another dataset
     assert torch.equal(trained(members, reference=elsewhere), trained(members))
+
+
+def test_records_that_are_equal_to_members_but_numbered_anew_are_told(members, others):
+    """They may be the same; or two records of a dataset happen to be equal, which is nobody's fault."""
+    x = np.concatenate([others.x, members.x[:20]])
+    numbered = replace(others, x=x, y=np.concatenate([others.y, members.y[:20]]), index=np.arange(1000, 1000 + len(x)))
+    with pytest.warns(UserWarning, match="The inference set holds copies of 20 members. Take it from"):
+        trained(members, reference=numbered)
 
 
 def test_a_learning_rate_that_is_far_too_high_is_named(members):

@@ -59,7 +59,8 @@ class AdvReg(Strength):
 
 
 class Attacker(nn.Module):
-    """Outputs and one-hot label each have a branch; the two meet in a third: (n,) logits, positive for members."""
+    """Outputs and one-hot label each have a branch; the two meet in a third, which has two hidden layers where the
+    original has four: (n,) logits, positive for members."""
 
     def __init__(self, classes: int):
         super().__init__()

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from tqdm.auto import tqdm
 
-from mialib.errors import between, known
+from mialib.errors import between, known, refuse
 from mialib.training import Plain, Training
 
 
@@ -33,9 +33,11 @@ class Distillation(Plain):
             raise ValueError(f"Distil a trained model, by configuration.then({self}, recipe); {found}.")
         x = self.records(training)
         training.members = x, (training.look(x) / self.temperature).softmax(dim=1)  # What the loop will go over.
-        for module in training.model.modules():
-            if hasattr(module, "reset_parameters"):
-                module.reset_parameters()
+        fresh = [module for module in training.model.modules() if hasattr(module, "reset_parameters")]
+        kept = set(training.model.parameters()) - {weight for module in fresh for weight in module.parameters()}
+        refuse(bool(kept), "A student starts afresh: each module with weights of its own needs reset_parameters().")
+        for module in fresh:
+            module.reset_parameters()
 
     def records(self, training: Training) -> Tensor:
         """What the teacher is asked about."""

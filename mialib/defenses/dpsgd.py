@@ -19,7 +19,7 @@ from mialib.training import Pair, Training
 @dataclass(frozen=True)
 class DPSGD(Strength):
     """`strength` is the noise multiplier σ: noise of σ·`clip` on the sum of gradients no longer than `clip`. With no
-    noise it still clips, and promises nothing."""
+    noise it still clips, and promises nothing. ε does not count that `fit` looks at members to see a collapse."""
 
     strength: float = 1.0
     clip: float = 1.0
@@ -46,6 +46,7 @@ class DPSGD(Strength):
         rate = min(training.recipe.batch_size / len(y), 1)
         # Opacus 1.6 gets the gradients of convolutions wrong, and corrupts memory, where channels come last.
         training.model = GradSampleModule(training.model.to(memory_format=torch.contiguous_format))
+        training.afterwards.callback(training.model.to_standard_module)
         training.model.register_forward_pre_hook(lambda _, x: x[0].clone(memory_format=torch.contiguous_format))
         training.accountant = RDPAccountant()
         settings = {"noise_multiplier": self.strength, "max_grad_norm": self.clip}
@@ -57,8 +58,6 @@ class DPSGD(Strength):
         if self.strength:
             with warnings.catch_warnings(action="ignore"):  # A bound that could be tighter still holds.
                 training.say(epsilon=float(training.accountant.get_epsilon(self.delta)), delta=self.delta)
-        if training.epoch == training.recipe.epochs:
-            training.model = training.model.to_standard_module()
         return False
 
 

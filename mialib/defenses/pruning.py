@@ -43,13 +43,10 @@ class Pruning(BestCheckpoint):
             refuse(training.fresh is None, "Rewinding needs the first weights: pass fit(..., fresh=build).")
             training.model.load_state_dict(training.fresh().state_dict())
         hold(training.model, kept)
+        training.afterwards.callback(release, training.model)
 
     def end_epoch(self, training: Training) -> bool:
-        if self.best:
-            super().end_epoch(training)
-        if training.epoch == training.recipe.epochs:
-            release(training.model)
-        return False
+        return self.best and super().end_epoch(training)
 
 
 def imp(dense: Configuration, prunings: int, **options) -> list[Configuration]:

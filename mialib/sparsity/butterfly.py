@@ -1,7 +1,7 @@
 """Layers whose matrix is a butterfly chain, the change of a network's layers into them, and the way back.
 
     layer = ButterflyLinear(chains.smallest(64, 256, 2))        # 256 → 64, in place of nn.Linear(256, 64)
-    convert(network.features[-5:], 3)                           # every 3×3 convolution there, in three factors
+    convert(network, 3, within=network.features[-5:])           # every 3×3 convolution there, in three factors
     layer.dense()                                               # (rows, columns), to look at
 
 Between factors the features come first and the batch last, so that a factor is one batched product of small blocks."""
@@ -69,7 +69,7 @@ class ButterflyConv2d(Butterfly):
     """In place of nn.Conv2d. W is rows × (k²·channels), with columns ordered by place in the kernel, then by channel.
 
     A step has far more positions in its images than W has columns. So W is multiplied out once a step, and torch's own
-    convolution, which is faster than any product of patches, slides it over the images."""
+    convolution, which is faster than our product of patches, slides it over the images."""
 
     def __init__(self, chain: Chain, *, kernel_size: tuple[int, int], bias: bool = True, **options):
         super().__init__(chain, bias=bias)
@@ -85,20 +85,21 @@ class ButterflyConv2d(Butterfly):
         return F.conv2d(x, self.kernel(), self.bias, **self.options)
 
 
-def convert(part: nn.Module, length: int, *, project: bool = False) -> nn.Module:
-    """Change, in place, every convolution of `part` with a kernel above 1×1 into a butterfly of `length` factors; with
-    `project`, as near to its weights as one singular vector a block allows, else with fresh ones."""
-    refuse(_large(part), "A convolution cannot be changed in place. Take what butterfly(layer, length) returns.")
-    names = [name for name, module in part.named_modules(remove_duplicate=False) if _large(module)]
-    layers = [part.get_submodule(name) for name in names]
-    refuse(not layers, f"There is no convolution with a kernel above 1×1 to change in {type(part).__name__}.")
-    shared = len({id(layer.weight) for layer in layers}) < len(layers)
-    refuse(shared, f"Some of {', '.join(names)} are one layer in two places. Give each place a layer of its own.")
-    made = [butterfly(layer, length, project=project) for layer in layers]  # All, before any takes its place.
-    for name, layer in zip(names, made, strict=True):
+def convert(network: nn.Module, length: int, *, within: nn.Module | None = None, project=False) -> nn.Module:
+    """Change, in place, every convolution of `network` with a kernel above 1×1, or those that are also `within` a part
+    or slice of it, into a butterfly of `length` factors; with `project`, as near to its weights as one singular vector
+    a block allows, else with fresh ones."""
+    refuse(_large(network), "A convolution cannot be changed in place. Take what butterfly(layer, length) returns.")
+    chosen, named = set((within or network).modules()), network.named_modules(remove_duplicate=False)
+    found = {name: module for name, module in named if _large(module) and module in chosen}
+    refuse(not found, f"There is no convolution with a kernel above 1×1 to change in {type(network).__name__}.")
+    shared = len(set([layer.weight for layer in found.values()])) < len(found)
+    refuse(shared, f"Some of {', '.join(found)} are one layer in two places. Give each place a layer of its own.")
+    made = {name: butterfly(layer, length, project=project) for name, layer in found.items()}  # All, before any moves.
+    for name, layer in made.items():
         parent, _, last = name.rpartition(".")
-        setattr(part.get_submodule(parent), last, layer)
-    return part
+        setattr(network.get_submodule(parent), last, layer)
+    return network
 
 
 def butterfly(layer: nn.Conv2d | nn.Linear, length: int, *, project: bool = False) -> Butterfly:
@@ -111,6 +112,7 @@ def butterfly(layer: nn.Conv2d | nn.Linear, length: int, *, project: bool = Fals
         options = {name: getattr(layer, name) for name in ("kernel_size", "stride", "padding", "dilation")}
         made = ButterflyConv2d(smallest(*matrix.shape, length), bias=layer.bias is not None, **options)
     else:
+        refuse(not isinstance(layer, nn.Linear), f"Only Conv2d and Linear can become butterflies, found {layer}.")
         matrix = layer.weight.detach()
         made = ButterflyLinear(smallest(*matrix.shape, length), bias=layer.bias is not None)
     made.to(matrix.device, matrix.dtype)  # before the projection, which would be rounded

@@ -66,7 +66,7 @@ def smallest(rows: int, columns: int, length: int, *, trivial: bool = False) -> 
     cost, chain = _smallest(rows, columns, length, 1, trivial)
     none = f"No chain of {length} factors makes a {rows} × {columns} matrix; {rows} must be a product of {length} whole"
     advice = f"numbers {'above 1 ' * (not trivial)}that {columns} and the sizes between allow: take fewer factors"
-    refuse(cost == inf, f"{none} {advice}{', or trivial=True' * (not trivial)}.")
+    refuse(cost == inf, f"{none} {advice}{', or smallest(…, trivial=True)' * (not trivial)}.")
     return chain
 
 

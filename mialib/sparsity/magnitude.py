@@ -22,8 +22,8 @@ def layers(model: nn.Module) -> dict[str, nn.Module]:
     named = model.named_modules(remove_duplicate=False)
     found = {name: module for name, module in named if isinstance(module, nn.Conv2d | nn.Linear)}
     refuse(not found, f"There is no convolution or linear layer to prune in {type(model).__name__}.")
-    weights = [id(layer.weight) for layer in found.values()]
-    shared = ", ".join(name for name, weight in zip(found, weights, strict=True) if weights.count(weight) > 1)
+    weights = [layer.weight for layer in found.values()]  # All at once: torch may make a weight anew when asked.
+    shared = ", ".join(name for name, w in zip(found, weights, strict=True) if sum(w is other for other in weights) > 1)
     refuse(bool(shared), f"{shared} share one weight, which would be pruned twice. Give each a weight of its own.")
     return found
 
@@ -55,6 +55,7 @@ def hold(model: nn.Module, masks: Masks) -> None:
         refuse(kind != torch.bool, f"The mask of {name} must be a tensor of True and False, found {kind}.")
         shape, expected = tuple(masks[name].shape), tuple(layer.weight.shape)
         refuse(shape != expected, f"The mask of {name} must have the shape of its weight, {expected}; found {shape}.")
+    refuse(not any(mask.any() for mask in masks.values()), "These masks leave no weight. Keep at least one.")
     for name, layer in found.items():
         prune.custom_from_mask(layer, "weight", masks[name])
         layer.weight_orig.data.mul_(layer.weight_mask)  # Else weight decay and momentum would move what is hidden.
