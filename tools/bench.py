@@ -78,9 +78,10 @@ def main() -> None:
     loops = [(what, ours, theirs, theirs / ours, aim) for what, ours, theirs, aim in [*training_rows(), *array_rows()]]
     defenses, sparse = [*bench_past.rows(), *bench_defenses.rows()], bench_sparsity.rows()
     for what, ours, theirs, ratio, aim in [*loops, *defenses, *sparse, *bench_attacks.rows(), *data_rows()]:
-        print(f"{what:<72}{ours:>9.4f}s{theirs:>9.4f}s{ratio:>8.2f}{aim:>7}")
+        missed = "  missed" if aim and ratio < aim else ""
+        print(f"{what:<72}{ours:>9.4f}s{theirs:>9.4f}s{ratio:>8.2f}{aim:>7}{missed}")
     for layer, power in bench_sparsity.exponents(sparse).items():
-        print(f"{f'seconds of a {layer} layer grow with N to the power of':<72}{power:>9.2f}")
+        print(f"{f'butterflies, {layer}: seconds grow with N to the power of':<72}{power:>9.2f}")
     what, seconds = bench_attacks.everything()
     print(f"{what:<72}{seconds:>9.4f}s")
     bench_attacks.growth(ROOT / "data" / "figures" / "attack_cost.png")

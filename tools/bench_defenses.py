@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lessonlib.costs import epoch_costs
 from mialib import profiles
-from mialib.defenses import CRL, DPSGD, AdvReg, Distillation, MixupMMD, RelaxLoss
+from mialib.defenses import CRL, DMP, DPSGD, AdvReg, Distillation, MixupMMD, RelaxLoss
 
-# MixupMMD's second pass in every epoch. A student's epoch is the same for DMP, which asks about other records.
-DEFENSES = (RelaxLoss(), CRL(), AdvReg(), MixupMMD(gap=0.0), Distillation(), DPSGD())
+# MixupMMD's second pass in every epoch.
+DEFENSES = (RelaxLoss(), CRL(), AdvReg(), MixupMMD(gap=0.0), Distillation(), DMP(), DPSGD())
 AIMS = {"CRL": 0.87}  # a step of at most 1.15 times a plain one
 
 

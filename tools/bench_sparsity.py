@@ -1,11 +1,14 @@
 """A butterfly layer against a dense one, forward and with the backward pass; a masked training step against a plain.
 
-One thread; five calls a turn, so that each finds its own weights in the cache, as it would in use. The exponents are
-fitted to the seconds over N: 2 is quadratic; N^1.5, which two factors cost, and N log N look nearly linear here.
+One thread; five calls a turn, so that each finds its own weights in the cache, as it would in use. Memory is what a
+layer's parameters take, and with the backward pass also what torch keeps for it, as a share of the dense layer's. The
+exponents are fitted to the seconds over N: 2 is quadratic; N^1.5, which two factors cost, looks nearly linear here.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -38,13 +41,28 @@ def layer_rows(n: int) -> list[tuple]:
     dense, x, found = nn.Linear(n, n), torch.randn(BATCH, n), []
     for length in (2, 3, 4, n.bit_length() - 1):
         sparse = ButterflyLinear(chains.smallest(n, n, length))
-        share = 100 * chains.parameters(sparse.chain) / n**2
-        what = f"butterfly, N = {n}, L = {length}, {share:.1f} % of the memory"
-        ours, theirs = fastest(partial(forward, sparse, x), partial(forward, dense, x), rounds=40_000 // n)
-        found.append((what, ours / CALLS, theirs / CALLS, theirs / ours, AIMS.get((n, length), "")))
-        ours, theirs = fastest(partial(both_ways, sparse, x), partial(both_ways, dense, x), rounds=20_000 // n)
-        found.append((f"{what}, with backward", ours / CALLS, theirs / CALLS, theirs / ours, ""))
+        for work, rounds, end in ((forward, 40_000, ""), (both_ways, 20_000, ", with backward")):
+            share = 100 * memory(sparse, x, work) / memory(dense, x, work)
+            what = f"butterfly, N = {n}, L = {length}{end}, {share:.1f} % of the memory"
+            ours, theirs = fastest(partial(work, sparse, x), partial(work, dense, x), rounds=rounds // n)
+            aim = "" if end else AIMS.get((n, length), "")
+            found.append((what, ours / CALLS, theirs / CALLS, theirs / ours, aim))
     return found
+
+
+def memory(layer: nn.Module, x: torch.Tensor, work: Callable) -> int:
+    """Bytes of the parameters, and of the other tensors that are kept for a backward pass."""
+    kept = {parameter.untyped_storage().data_ptr(): parameter.nbytes for parameter in layer.parameters()}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    if work is both_ways:
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            out = layer(x.detach().requires_grad_())  # Held until the count, so that no place is used twice.
+        del out
+    return sum(kept.values())
 
 
 def forward(layer: nn.Module, x: torch.Tensor) -> None:
@@ -77,16 +95,19 @@ def step(network: nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tensor, 
 
 
 def exponents(found: list[tuple]) -> dict[str, float]:
-    """How the forward seconds grow with N: of the dense layer, and of butterflies with two and with log₂ N factors."""
+    """How the seconds grow with N, forward and with the backward pass, for the dense layer and each length."""
 
-    def seconds(n: int, length: int, column: int) -> float:
-        return next(row[column] for row in found if row[0].startswith(f"butterfly, N = {n}, L = {length},"))
-
-    def fitted(length: int | None, column: int) -> float:
-        times = [seconds(n, length or n.bit_length() - 1, column) for n in SIZES]
+    def fitted(length: int | None, end: str, column: int) -> float:
+        lengths = [length or n.bit_length() - 1 for n in SIZES]
+        starts = [f"butterfly, N = {n}, L = {one}{end}, " for n, one in zip(SIZES, lengths, strict=True)]
+        times = [next(row[column] for row in found if re.match(re.escape(start) + r"\d", row[0])) for start in starts]
         return float(np.polyfit(np.log(SIZES), np.log(times), 1)[0])
 
-    return {"dense": fitted(2, 2), "butterfly, L = 2": fitted(2, 1), "butterfly, L = log₂ N": fitted(None, 1)}
+    powers = {}
+    for end in ("", ", with backward"):
+        powers[f"dense{end}"] = fitted(2, end, 2)
+        powers |= {f"L = {length or 'log₂ N'}{end}": fitted(length, end, 1) for length in (2, 3, 4, None)}
+    return powers
 
 
 if __name__ == "__main__":

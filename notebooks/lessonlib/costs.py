@@ -23,7 +23,8 @@ def epoch_costs(
 ) -> dict[str, tuple[float, float]]:
     """By the defense's name: the seconds of its fastest epoch, and that over a plain one's.
 
-    The first two epochs do not count: in them AdvReg's attacker does not learn yet, or learns for longer. All start
+    The first two epochs do not count: in them AdvReg's attacker does not learn yet, or learns for longer. Nor do slow
+    ones, in which a fresh student still names one class for all, and `fit` looks at every member to see it. All start
     from one model that was trained a little, as a distillation asks for. One thread, and the time that it had a
     processor, so that a busy machine moves the ratios little.
     """
@@ -32,7 +33,7 @@ def epoch_costs(
     from mialib.defenses import DPSGD
     from mialib.training import Plain, fit
 
-    side, recipe = configuration.side_records(), replace(configuration.recipe, epochs=4)
+    side, recipe = configuration.side_records(), replace(configuration.recipe, epochs=7)
     grouped = configuration.but(options=configuration.options | {"norm": "group"})
     arms, seconds = {type(one).__name__: one for one in (Plain(), *defenses)}, {}
     threads = torch.get_num_threads()
