@@ -133,3 +133,23 @@ def test_the_tool_says_what_the_library_says(tmp_path, monkeypatch):
     )
     right = table.attacks.index("correctness")
     np.testing.assert_array_equal(table.votes[2, right], run.signals.correct())
+
+
+def test_the_tool_makes_only_the_rows_that_a_table_lacks(tmp_path, monkeypatch):
+    monkeypatch.setenv("MIALIB_HOME", str(tmp_path))
+    tiny = Configuration(data="digits", size=360, model="mlp", options={"widths": (8,)}, recipe=Recipe(epochs=2))
+    first, second, third = tiny, tiny.but(defense=L1(1e-3)), tiny.then(Past(1e-3, 1.0), Recipe(epochs=1))
+    tool.table(tool.of_configuration(c) for c in (first, third)).save(tmp_path / "old.npz")
+    old, made = sweeps.Sweep.read(tmp_path / "old.npz"), []
+
+    def by_configuration(configurations, of):
+        made.extend(configurations)
+        return [of(c) for c in configurations]
+
+    monkeypatch.setattr(tool, "by_configuration", by_configuration)
+    found = tool.extended(old, [third, second, first], tool.of_configuration)
+    assert made == [second]
+    assert found.rows[0] == old.rows[1]
+    assert [row["defense"] for row in found.rows] == ["Past", "L1", "Plain"]
+    np.testing.assert_array_equal(found.votes[[0, 2]], old.votes[[1, 0]])
+    np.testing.assert_array_equal(found.correct[1], runs.get(second).signals.correct())

@@ -2,12 +2,14 @@
 
     python tools/sweep.py simple            # one of the names in SWEEPS, or several; all of them takes about an hour
 
-Runs go through the store, side by side, so that a second call does only what is missing.
+Runs go through the store, side by side, so that a second call does only what is missing. With --keep, settings that
+the shipped table has already are not made again: another machine rounds differently, and so would every number.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import product
@@ -18,7 +20,7 @@ from joblib import Parallel, delayed
 from record import every_attack
 from tqdm.auto import tqdm
 
-from lessonlib.sweeps import EDGES, FPRS, MARGINS, Sweep
+from lessonlib.sweeps import EDGES, FPRS, MARGINS, Sweep, load
 from mialib import metrics, observe, profiles, runs, sensitivity
 from mialib.configurations import Configuration
 from mialib.defenses import (
@@ -124,7 +126,12 @@ def relaxed() -> Iterator[Configuration]:
         more += [CRL(alpha, tau_rce=tau) for tau in (0.0, 0.2)]
         more += [CRL(alpha, 10.0, 0.0, 0.0, weight) for weight in (1e-3, 1e-2)]  # centers without normalisation
     more += [CRL(tau_rcl=0.3), CRL(tau_rcl=3.0), CRL(center_weight=1.0), CRL(printed_step=True)]
+    # Limits that the center loss comes below, so that it relaxes.
+    more += [CRL(alpha, 25.0, 0.0, 0.0, 1e-2) for alpha in (0.5, 1.0)]
+    more += [CRL(alpha_rcl=0.65, center_weight=0.3), CRL(alpha_rcl=3.5, tau_rcl=0.3)]
     yield from (LONG.but(defense=defense) for defense in more)
+    for seed in (1, 2):  # What lesson 10 recommends.
+        yield from (LONG.but(defense=one, seed=seed) for one in (CRL(center_weight=0.3), CRL(tau_rcl=0.3)))
 
 
 def learned() -> Iterator[Configuration]:
@@ -133,15 +140,15 @@ def learned() -> Iterator[Configuration]:
     usual, longer = LONG.recipe, replace(LONG.recipe, epochs=60)
     private = LONG.but(options=LONG.options | {"norm": "group"})
     yield from (LONG.but(defense=AdvReg(strength)) for strength in (0.3, 1.0, 3.0))
-    yield from (LONG.but(defense=MixupMMD(strength)) for strength in (0.0, 3.0))
-    yield LONG.but(defense=MixupMMD(3.0, mixup=0.0))
+    yield from (LONG.but(defense=MixupMMD(strength)) for strength in (0.0, 1.0, 3.0, 10.0))
+    yield from (LONG.but(defense=MixupMMD(strength, mixup=0.0)) for strength in (1.0, 3.0, 10.0))
     yield from (LONG.then(defense, longer) for defense in (DMP(source="selected"), DMP(), DMP(source="synthetic")))
     yield from (LONG.then(Distillation(temperature), usual) for temperature in (1.0, 4.0))
     yield private
     yield from (private.but(defense=DPSGD(noise), recipe=replace(usual, lr=0.5)) for noise in (0.3, 1.0, 3.0))
     tuning = replace(usual, epochs=20, lr=0.02)
     for defense in (Plain(), RelaxLoss(0.5), CRL(0.5), AdvReg(1.0), MixupMMD(3.0)):
-        yield from (LONG.but(defense=defense).then(Past(strength, 1.5), tuning) for strength in (1e-3, 1e-2))
+        yield from (LONG.but(defense=defense).then(Past(strength, 1.5), tuning) for strength in (0.0, 1e-3, 1e-2))
 
 
 DENSE = QUICK.experiments["images dense"]
@@ -312,6 +319,19 @@ def table(found: Iterable[tuple]) -> Sweep:
     return Sweep(list(rows), list(votes[0]), said, right, signals[0].is_member)
 
 
+def extended(old: Sweep, configurations: list[Configuration], of: Callable[[Configuration], tuple]) -> Sweep:
+    """The rows of these configurations, from the old table where it has them."""
+    asked = [json.loads(json.dumps(described(c, 0))) for c in configurations]
+    there = [old.all(**{name: value for name, value in one.items() if name != "epoch"}) for one in asked]
+    new = table(by_configuration([c for c, rows in zip(configurations, there, strict=True) if len(rows) != 1], of))
+    assert new.attacks == old.attacks
+    assert np.array_equal(new.is_member, old.is_member)
+    made = iter(range(len(new.rows)))
+    places = [(old, *rows) if len(rows) == 1 else (new, next(made)) for rows in there]
+    arrays = (np.stack([getattr(sweep, name)[k] for sweep, k in places]) for name in ("votes", "correct"))
+    return Sweep([sweep.rows[k] for sweep, k in places], old.attacks, *arrays, old.is_member)
+
+
 SWEEPS = {
     "simple": (simple, of_configuration),
     "past": (past, of_configuration),
@@ -326,14 +346,17 @@ SWEEPS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=[*SWEEPS, "epochs"])
-    for name in parser.parse_args().names:
+    parser.add_argument("--keep", action="store_true", help="keep the rows that the shipped table has")
+    arguments = parser.parse_args()
+    for name in arguments.names:
         if name == "epochs":
-            found = epochs()
+            found = table(epochs())
         else:
             configurations, of = SWEEPS[name]
-            found = by_configuration(list(configurations()), of)
+            wanted = list(configurations())
+            found = extended(load(name), wanted, of) if arguments.keep else table(by_configuration(wanted, of))
         (ROOT / "data" / "sweeps").mkdir(exist_ok=True)
-        table(found).save(ROOT / "data" / "sweeps" / f"{name}.npz")
+        found.save(ROOT / "data" / "sweeps" / f"{name}.npz")
 
 
 if __name__ == "__main__":
