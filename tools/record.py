@@ -24,6 +24,7 @@ from mialib import attacks, metrics, observe, profiles, runs
 from mialib.data import short_name
 from mialib.defenses import Plain, named
 from mialib.signals import Signals
+from mialib.sparsity.magnitude import remaining
 from mialib.store import read_json, write_json
 from notebooks import ROOT
 
@@ -61,7 +62,8 @@ def record(
                 shutil.copy(run.folder / name, place / name)
         watch(run, noise).save(place / "signals.npz")
     records = read_json(pair[0].folder / "provenance.json")["records"]
-    result = {"profile": profile, "experiment": experiment, "records": records, "note": note} | summary(folder)
+    about = {"profile": profile, "experiment": experiment, "records": records, "note": note}
+    result = about | {"remaining": remains(pair[0])} | summary(folder)
     write_json(folder / "result.json", result)
     return result
 
@@ -76,6 +78,14 @@ def label(configuration: runs.Configuration) -> str:
 def watch(run: runs.Run, noise: bool) -> Signals:
     """All that the attacks below ask of a model, as PAST asks it: three angles, five shifts."""
     return observe.watch(run, rotations=(-4, 0, 4), shifts=observe.shell(1), noise=noise, gradient=True)
+
+
+def remains(run: runs.Run) -> float:
+    """Percent of the dense network's parameters that this one has and has not pruned."""
+    options = {name: value for name, value in run.configuration.options.items() if name not in ("segments", "factors")}
+    network, dense = run.load_model(), run.configuration.but(options=options).build_model()
+    size, full = (sum(parameter.numel() for parameter in model.parameters()) for model in (network, dense))
+    return remaining(network) * size / full
 
 
 def every_attack(shadow: Signals, target: Signals, *, leave_out: Collection[str] = ()) -> dict[str, np.ndarray]:
@@ -127,21 +137,6 @@ def parse_defense(name: str, *settings: str) -> Plain:
         except (ValueError, SyntaxError):
             given[key] = value
     return named(name, **given)
-
-
-def defenses_table(folders: dict[str, Path]) -> str:
-    """README's table: what training gave, and the highest advantage over the attacks that all of them met."""
-    results = {name: read_json(folder / "result.json") for name, folder in folders.items()}
-    met = set.intersection(*(set(result["attacks"]) for result in results.values()))
-    lines = ["| training | test accuracy | loss gap | highest advantage | by |", "|---|---|---|---|---|"]
-    for name, result in results.items():
-        advantages = {attack: result["attacks"][attack]["advantage"] for attack in met}
-        worst = max(sorted(advantages), key=lambda attack: advantages[attack]["value"])
-        right = round(result["accuracy"]["test"] * (n := result["attacks"][worst]["non_members"]))
-        accuracy = "{:.2f} [{:.2f}, {:.2f}]".format(right / n, *metrics.clopper_pearson(right, n))
-        advantage = "{value:.2f} [{low:.2f}, {high:.2f}]".format(**advantages[worst])
-        lines.append(f"| {name} | {accuracy} | {result['loss_gap']:.2f} | {advantage} | {worst} |")
-    return "\n".join(lines)
 
 
 def main() -> None:

@@ -9,8 +9,8 @@ from matplotlib.figure import FigureBase
 from lessonlib.plots.picture import ATTACKS, COLOR, Picture
 from mialib.estimates import Estimate
 
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-COLORS = (*(color for color, _ in ATTACKS), "#0072B2", "#D55E00")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+COLORS = (*(color for color, _ in ATTACKS), "#0072B2", "#D55E00", "#777777", "#882255")
 Point = tuple[Estimate, Estimate]  # accuracy and advantage
 
 
