@@ -13,9 +13,11 @@ from mialib.training import Recipe
 
 HALF, LESS = Estimate(0.5, 0.4, 0.6), Estimate(0.3, 0.2, 0.4)
 CURVES = {"undefended": np.sqrt(FPRS), "private": FPRS}
+DOTS = {"undefended": [(0.1, 0.5), (0.3, 0.4), (0.2, 0.9)], "private": [(0.1, 0.1), (0.5, 0.6)]}
+TRIO = ((HALF, HALF), (HALF, LESS), (LESS, LESS))
 PICTURES = {
-    "promise": figures_11.promise(CURVES, epsilon=1.0, delta=1e-5),
-    "moves": figures_11.moves({"undefended": ((HALF, HALF), (HALF, LESS)), "AdvReg": ((LESS, HALF), (HALF, LESS))}),
+    "promise": figures_11.promise(CURVES, DOTS, epsilon=1.0, delta=1e-5),
+    "moves": figures_11.moves({"undefended": TRIO, "AdvReg": TRIO[::-1]}),
 }
 
 
@@ -49,15 +51,20 @@ def test_the_promise_says_who_breaks_it():
     numbers = PICTURES["promise"].numbers
     assert numbers["undefended above"] > 0 >= numbers["private above"]
     assert numbers["limit at 0.01"] == pytest.approx(np.e * 0.01 + 1e-5)
-    wider = figures_11.promise(CURVES, epsilon=5.0, delta=1e-5)
+    assert (numbers["undefended dots"], numbers["private dots"]) == (2, 0)  # e · 0.1 < 0.5, but e · 0.3 > 0.4.
+    wider = figures_11.promise(CURVES, DOTS, epsilon=5.0, delta=1e-5)
+    assert wider.numbers["undefended dots"] == 0
     assert wider.numbers["undefended above"] <= 0
     assert wider.png != PICTURES["promise"].png
-    assert "undefended enters the grey" in PICTURES["promise"].alt
+    assert "undefended enters the grey, with 2 of 3 attacks" in PICTURES["promise"].alt
 
 
 def test_moves_say_where_they_go():
     numbers = PICTURES["moves"].numbers
-    assert (numbers["undefended before advantage"], numbers["undefended after advantage"]) == (0.5, 0.3)
+    ways = [(numbers[f"undefended {when} accuracy"], numbers[f"undefended {when} advantage"])
+            for when in ("before", "control", "after")]  # fmt: skip
+    assert ways == [(0.5, 0.5), (0.5, 0.3), (0.3, 0.3)]
+    assert "undefended from (0.50, 0.50) to (0.30, 0.30), with λ = 0 to (0.50, 0.30)" in PICTURES["moves"].alt
 
 
 def test_an_epoch_is_compared_with_a_plain_one():

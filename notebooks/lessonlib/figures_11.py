@@ -39,8 +39,9 @@ def largest_advantage(epsilon: float, delta: float) -> float:
     return float(np.tanh(epsilon / 2) + delta * (1 - np.tanh(epsilon / 2)))
 
 
-def promise(curves: dict[str, Sequence[float]], *, epsilon: float, delta: float) -> Picture:
-    """ROC curves (TPR at `sweeps.FPRS`) beside what ε allows: grey is forbidden, on log and on linear axes."""
+def promise(curves: dict[str, Sequence[float]], dots: dict[str, ArrayLike], *, epsilon: float, delta: float) -> Picture:
+    """ROC curves of the loss (TPR at `sweeps.FPRS`), and by the same names where all attacks stand, (FPR, TPR) in rows,
+    beside what ε allows: grey is forbidden, on log and on linear axes."""
     fine = np.geomspace(FPRS[0], 1, 200)
     bound = limit(fine, epsilon=epsilon, delta=delta)
 
@@ -53,24 +54,31 @@ def promise(curves: dict[str, Sequence[float]], *, epsilon: float, delta: float)
                 if log:  # On linear axes they are as thin as the lines.
                     axes.fill_between(FPRS, *_band(tuple(tpr)), color=color, alpha=0.1, linewidth=0)
                 axes.plot(FPRS, tpr, color=color, linestyle=line, label=name)
+                axes.plot(*np.transpose(dots[name]), "o", color=color, markersize=3.5, clip_on=False)
             roc_axes(axes, log)
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
     at = {f"{fpr:g}": float(limit(fpr, epsilon=epsilon, delta=delta)) for fpr in (0.001, 0.01, 0.1)}
     over = {name: float(np.max(np.asarray(tpr) - limit(FPRS, epsilon=epsilon, delta=delta)))
             for name, tpr in curves.items()}  # fmt: skip
-    told = "; ".join(f"{name} {'enters' if above > 0 else 'stays below'} the grey" for name, above in over.items())
+    inside = {name: int((np.transpose(some)[1] > limit(np.transpose(some)[0], epsilon=epsilon, delta=delta)).sum())
+              for name, some in dots.items()}  # fmt: skip
+    told = "; ".join(
+        f"{name} {'enters' if above > 0 else 'stays below'} the grey, with {inside[name]} of {len(dots[name])} attacks"
+        for name, above in over.items()
+    )
     return Picture(
         draw,
         alt=f"ROC curves on logarithmic and linear axes; grey is what ε = {epsilon:.3g} rules out, above a TPR of "
         + ", ".join(f"{tpr:.3g} at FPR {fpr}" for fpr, tpr in at.items())
         + f". {told}.",
         caption=f"The loss attack's ROC, and, hatched in grey, what ε = {epsilon:.3g}, δ = {delta:g} rules out; "
-        "bands: 95 % intervals.",
+        "bands: 95 % intervals; dots: every attack at its own threshold.",
         size=(7.4, 4.2),
         numbers={f"limit at {fpr}": tpr for fpr, tpr in at.items()}
         | {"largest advantage": largest_advantage(epsilon, delta)}
-        | {f"{name} above": above for name, above in over.items()},
+        | {f"{name} above": above for name, above in over.items()}
+        | {f"{name} dots": count for name, count in inside.items()},
     )
 
 
@@ -96,37 +104,40 @@ def _band(tpr: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def moves(pairs: dict[str, tuple[tuple[Estimate, Estimate], tuple[Estimate, Estimate]]]) -> Picture:
-    """Arrows from (accuracy, highest advantage) before a further training to after it, one for each start."""
+def moves(trios: dict[str, tuple[tuple[Estimate, Estimate], ...]]) -> Picture:
+    """(accuracy, highest advantage) before a further training, after the same without its penalty, and after it; an
+    arrow from the first to the last, one for each start."""
+    when = ("before", "control", "after")
 
     def draw(figure: FigureBase) -> None:
         axes = figure.subplots()
-        for (name, ends), (color, _) in zip(pairs.items(), ATTACKS, strict=False):
-            for k, (accuracy, advantage) in enumerate(ends):
+        for (name, points), (color, _) in zip(trios.items(), ATTACKS, strict=False):
+            for (accuracy, advantage), marker, face in zip(points, "oXo", ("white", "white", color), strict=True):
                 style = {"color": color, "linewidth": 0.6}
                 axes.hlines(advantage.value, accuracy.low, accuracy.high, **style)
                 axes.vlines(accuracy.value, advantage.low, advantage.high, **style)
-                face = color if k else "white"
-                axes.plot(accuracy.value, advantage.value, "o", color=color, markerfacecolor=face, markersize=6,
-                          label=name if k else None)  # fmt: skip
-            before, after = ((one.value, other.value) for one, other in ends)
+                axes.plot(accuracy.value, advantage.value, marker, color=color, markerfacecolor=face, markersize=6)
+            axes.plot([], [], "o", color=color, label=name)
+            before, _, after = ((one.value, other.value) for one, other in points)
             axes.annotate("", after, before, arrowprops={"arrowstyle": "->", "color": color, "lw": 1.6, "shrinkB": 5})
         axes.set(xlabel="test accuracy", ylabel="highest advantage")
         figure.legend(loc="outside upper center", ncols=3)
 
     told = "; ".join(
-        f"{name} from ({a.value:.2f}, {h.value:.2f}) to ({b.value:.2f}, {g.value:.2f})"
-        for name, ((a, h), (b, g)) in pairs.items()
+        f"{name} from ({a.value:.2f}, {h.value:.2f}) to ({b.value:.2f}, {g.value:.2f}), with λ = 0 to "
+        f"({c.value:.2f}, {i.value:.2f})"
+        for name, ((a, h), (c, i), (b, g)) in trios.items()
     )
     return Picture(
         draw,
         alt=f"Arrows over test accuracy (right) and highest advantage (up), before and after tuning: {told}.",
-        caption="Before (open) and after tuning by PAST (filled), with 95 % intervals; the lower right is best.",
+        caption="Before (open), after tuning by PAST (filled) and after the same tuning with λ = 0 (cross), "
+        "with 95 % intervals; the lower right is best.",
         size=(6.8, 3.8),
         numbers={
-            f"{name} {when} {what}": estimate.value
-            for name, ends in pairs.items()
-            for when, end in zip(("before", "after"), ends, strict=True)
-            for what, estimate in zip(("accuracy", "advantage"), end, strict=True)
+            f"{name} {moment} {what}": estimate.value
+            for name, points in trios.items()
+            for moment, point in zip(when, points, strict=True)
+            for what, estimate in zip(("accuracy", "advantage"), point, strict=True)
         },
     )

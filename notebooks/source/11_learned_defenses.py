@@ -24,8 +24,6 @@
 # | DMP | the same, asked about non-members only | non-members, no labels | the teacher | a second training |
 # | DMP, synthetic | the same, on records of a generator trained on members | none | teacher, generator | both trainings |
 # | DP-SGD | limit and blur each record's pull on the weights | none | none | a gradient for every record |
-#
-# First each from scratch on 200 small digits. Then larger models tell what each is worth.
 
 # %%
 import copy
@@ -205,7 +203,7 @@ print("classes in the teacher's answers, selected:", *kept["selected"])
 
 # %% [markdown]
 # They agree. The selected half has better answers, {{right['selected']:.0%}} right against {{right['all']:.0%}}, but it is *half* of the data, and not an even half: sure answers
-# come from easy classes. For whole configurations one writes `configuration.then(DMP(), recipe)`, as with PAST.
+# come from easy classes.
 
 # %% [markdown]
 # ## DP-SGD from scratch
@@ -238,7 +236,7 @@ else:
     print("Opacus is not installed, so the library's DP-SGD was not compared with ours.")
 
 # %% [markdown]
-# `grad` is of one record's loss, `vmap` goes over the records. The library leaves both to **Opacus**, and the counting of ε. Batch normalisation mixes the
+# The library leaves this to **Opacus**, and the counting of ε. Batch normalisation mixes the
 # records of a batch; DP-SGD needs GroupNorm in its place. A finding: for convolutions on tensors laid out *channels last*, Opacus 1.6
 # returns wrong per-record gradients, and may corrupt memory. So `DPSGD.prepare` goes back to contiguous tensors.
 #
@@ -287,16 +285,20 @@ epsilon = {noise: sweep.rows[k]["history"][-1]["epsilon"] for noise, k in privat
 print({f"σ = {noise:g}": f"ε = {value:.3g}" for noise, value in epsilon.items()}, "δ = 1e-05")
 
 # %% [markdown]
-# Move **ε** until a curve enters the grey: that attack refutes every smaller ε. **Predict**: which ε would rule out what the loss attack does to the undefended model?
+# Move **ε** until a curve or a dot enters the grey: that attack refutes every smaller ε. **Predict**: which ε would rule out what attacks do to the undefended model?
 
 # %%
 curves = {"undefended": undefended, "GroupNorm, no noise": grouped}
 curves |= {f"σ = {noise:g}, ε = {epsilon[noise]:.3g}": k for noise, k in private.items()}
+dots = {
+    name: [(said[~sweep.is_member].mean(), said[sweep.is_member].mean()) for said in sweep.votes[k]]
+    for name, k in curves.items()
+}  # (FPR, TPR) of every attack
 curves = {name: sweep.rows[k]["roc"] for name, k in curves.items()}
 
 
 def promise_view(epsilon: float = 3.0) -> plots.Picture:
-    return figures.promise(curves, epsilon=epsilon, delta=1e-5)
+    return figures.promise(curves, dots, epsilon=epsilon, delta=1e-5)
 
 
 widgets.explore(promise_view, epsilon=widgets.log_slider(0.1, 100, start=3.0, label="ε"))
@@ -312,15 +314,17 @@ refuted = {name: figures.refuted(tpr, delta=1e-5) for name, tpr in roc.items()}
 assert all(refuted[noise] < epsilon[noise] for noise in private)
 assert picture.numbers["undefended above at 4"] > 0
 assert refuted[3.0] == 0
+for noise, name in zip(private, list(curves)[2:], strict=True):
+    assert promise_view(epsilon[noise]).numbers[f"{name} dots"] == 0
 
 # %% [markdown]
 # **What to see.** At a FPR of 0.01, ε = 1 allows a TPR of {{picture.numbers['limit at 0.01 at 1']:.3f}} and ε = 4 one of {{picture.numbers['limit at 0.01 at 4']:.2f}}. The undefended curve enters the grey on its *right*: strangers with
-# a high loss are surely strangers, and the second inequality forbids that too. With every interval's end in the defender's favour, it refutes all ε below {{refuted['undefended']:.1f}}, if records of one training count as independent trials. No curve of DP-SGD contradicts its promise:
+# a high loss are surely strangers, and the second inequality forbids that too. With every interval's end in the defender's favour, it refutes all ε below {{refuted['undefended']:.1f}}, if records of one training count as independent trials. No curve and no dot of DP-SGD contradicts its promise:
 # ε = {{epsilon[0.3]:.0f}}, {{epsilon[1.0]:.1f}} and {{epsilon[3.0]:.1f}} are promised, {{refuted[0.3]:.1f}}, {{refuted[1.0]:.1f}} and {{refuted[3.0]:.1f}} refuted (n = 1,000 + 1,000).
 
 # %% [markdown]
 # ## What an epoch costs
-# Seconds of one processor, measured now, in one go: ResNet-20 of width 8 on 150 letters, from the third epoch on. **Predict** the order.
+# Seconds of one processor, measured now: ResNet-20 of width 8 on 150 letters, from the third epoch on. **Predict** the order.
 
 # %%
 from IPython.display import Markdown
@@ -332,6 +336,7 @@ defenses = [
     AdvReg(),
     MixupMMD(gap=0.0),
     Distillation(),
+    DMP(),
 ]  # gap 0: MMD every epoch
 if importlib.util.find_spec("opacus"):
     defenses.append(DPSGD())
@@ -342,28 +347,34 @@ Markdown("\n".join(lines))
 
 # %% [markdown]
 # AdvReg pays for its attacker's passes, Mixup+MMD for a second pass over members *and* partners, DP-SGD for a gradient of every record. A student's epoch is nearly a plain one; but distillation and DMP
-# train *two* models, and our students took 30 and 60 epochs after the teacher's 30. (The faster of two epochs. On more records, `make bench` has CRL at 1.0.)
+# train *two* models.
 
 # %% [markdown]
 # ## What each is worth
 # Right is more accurate, down more private. The highest of {{len(sweep.attacks)}} attacks counts. **Predict**: which moves down *without* moving left?
 
 # %%
+lambdas = (0.0, 1.0, 3.0, 10.0)
 mixed = {(0.0, 0.0): undefended} | {
-    (s, m): sweep.find(defense="MixupMMD", strength=s, mixup=m) for s, m in ((0, 1), (3, 0), (3, 1))
+    (s, m): sweep.find(defense="MixupMMD", strength=s, mixup=m)
+    for s in lambdas
+    for m in (0.0, 1.0)
+    if s or m
 }
 advreg = {0.0: undefended} | {a: sweep.find(defense="AdvReg", strength=a) for a in (0.3, 1.0, 3.0)}
 taught = {t: sweep.find(defense="Distillation", temperature=t) for t in (1.0, 4.0)}
 asked = {s: sweep.find(defense="DMP", source=s) for s in ("all", "selected", "synthetic")}
 rows_of = {
     "AdvReg": {f"α {a:g}": k for a, k in advreg.items() if a},
-    "Mixup+MMD": {"mixup": mixed[0, 1], "MMD": mixed[3, 0], "both": mixed[3, 1]},
+    "Mixup+MMD": {"mixup": mixed[0, 1], "both, λ 1": mixed[1, 1], "both, λ 3": mixed[3, 1]},
+    "MMD alone": {f"λ {s:g}": mixed[s, 0] for s in (1, 3)},
     "distillation": {f"τ {t:g}": k for t, k in taught.items()},
     "DMP": asked,
     "DP-SGD": {"GroupNorm": grouped} | {f"σ {n:g}": k for n, k in private.items()},
 }
 
 
+# %%
 def point(k: int) -> tuple:
     return sweep.accuracy(k), sweep.highest(k)
 
@@ -373,10 +384,13 @@ names = {name: list(some) for name, some in rows_of.items()}
 names["DMP"][2] += "\n"  # above its neighbour
 show(plots.tradeoff(series, undefended=point(undefended), labels=names), name="11_tradeoff")
 assert sweep.difference(taught[4.0], undefended, "accuracy").low > 0
+free = [sweep.difference(mixed[1, 0], undefended, w) for w in ("highest", "accuracy")]
+assert free[0].high < -0.2
+assert free[1].low < 0 < free[1].high
 
 # %% [markdown]
-# **What to see.** (n = 1,000 + 1,000.) From {{sweep.highest(undefended)}} undefended, DMP on *all* reference records comes down to {{sweep.highest(asked['all'])}}, at an accuracy of {{sweep.accuracy(asked['all']).value:.2f}}. MMD and DP-SGD pay for privacy with accuracy:
-# {{sweep.accuracy(mixed[3, 1]).value:.2f}} is left with mixup *and* MMD, {{sweep.accuracy(private[3.0]).value:.2f}} at ε = {{epsilon[3.0]:.1f}}, where guessing has 0.10. Distillation with τ = 4 moves down and *right*. And GroupNorm alone, no defense at all,
+# **What to see.** From {{sweep.highest(undefended)}} undefended, DMP on *all* reference records comes down to {{sweep.highest(asked['all'])}}, at an accuracy of {{sweep.accuracy(asked['all']).value:.2f}}. MMD alone at λ = 1 changes it by {{free[0]}} and keeps the accuracy ({{free[1]}}); but
+# {{sweep.accuracy(mixed[3, 1]).value:.2f}} is left of it with mixup and the authors' λ = 3, {{sweep.accuracy(private[3.0]).value:.2f}} with DP-SGD at ε = {{epsilon[3.0]:.1f}}, where guessing has 0.10. Distillation with τ = 4 moves down and *right*. And GroupNorm alone, no defense at all,
 # lies at {{sweep.highest(grouped).value:.2f}}: a comparison of DP-SGD with BatchNorm credits the noise with the work of the normalisation.
 
 # %%
@@ -397,12 +411,13 @@ for (name, moved), k in zip(
         f"| {name} | {moved['highest']} | {moved['accuracy']} | {'yes' if under else 'no'} |"
     )
 assert [name for name in below if not below[name]] == ["distillation, τ 1"]
+economies = {s: sweep.difference(asked[s], asked["all"], "accuracy") for s in asked}
 Markdown("\n".join(lines))
 
 # %% [markdown]
-# *Below* is that of notebook 06: under the undefended model's interval, and a paired change that excludes 0. Every defense has such a setting; distillation with τ = 1, which copies the teacher's certainty, has not. But read the third column, too.
-# DP-SGD with a promise worth having, σ = 3, learns next to nothing, at ten times the rate of the others: 1,000 records are a small crowd to hide in. And DMP's economies, sure answers only or invented
-# records, cost {{-change['DMP, selected']['accuracy'].value:.2f}} and {{-change['DMP, synthetic']['accuracy'].value:.2f}}: fewer, easier or worse records teach less, and half the records are half the steps.
+# *Below* is that of notebook 06: under the undefended model's interval, and a paired change that excludes 0. Every defense has such a setting; distillation with τ = 1, which copies the teacher's certainty, has not.
+# DP-SGD with a promise worth having, σ = 3, learns next to nothing: 1,000 records are a small crowd to hide in. And DMP's economies cost accuracy, against DMP on all records: sure answers only (half the records, and so half the steps) {{economies['selected']}},
+# invented records {{economies['synthetic']}}.
 
 # %% [markdown]
 # ## Turn every knob
@@ -426,7 +441,7 @@ def knobs_view(alpha=1.0, mmd=3.0, mixup=1.0, tau=1.0, source="all", noise=1.0) 
 widgets.explore(
     knobs_view,
     alpha=widgets.steps(list(advreg), start=1.0, label="AdvReg: α"),
-    mmd=widgets.steps([0.0, 3.0], start=3.0, label="MMD: λ"),
+    mmd=widgets.steps(lambdas, start=3.0, label="MMD: λ"),
     mixup=widgets.steps([0.0, 1.0], start=1.0, label="mixup: a of Beta(a, a)"),
     tau=widgets.steps(list(taught), start=1.0, label="distillation: τ"),
     source=widgets.choice(list(asked), label="DMP: asked about"),
@@ -441,7 +456,7 @@ widgets.explore(
 def level_view(level: float) -> plots.Picture:
     end = -int(level)  # the first or the last
     ends = {"alpha": list(advreg)[end], "tau": list(taught)[end], "noise": list(noisy)[end]}
-    return knobs_view(mmd=3.0 * level, mixup=level, source=["all", "selected"][end], **ends)
+    return knobs_view(mmd=lambdas[end], mixup=level, source=["all", "selected"][end], **ends)
 
 
 show(plots.small_multiples(level_view, level=[0, 1]), name="11_knobs")
@@ -468,8 +483,7 @@ show(picture, name="11_game")
 assert told["α = 0.3"][-1] > told["α = 1"][-1] > told["α = 3"][-1] > 0.6
 
 # %% [markdown]
-# **What to see.** For a dozen epochs there is little to find. Then the classifier begins to memorise, and none of the three α holds the attacker at 0.5: it ends at {{told['α = 0.3'][-1]:.2f}}, {{told['α = 1'][-1]:.2f}} and {{told['α = 3'][-1]:.2f}} for α = 0.3, 1 and 3 (1,000 members
-# and 1,000 others).
+# **What to see.** For a dozen epochs there is little to find. Then the classifier begins to memorise, and none of the three α holds the attacker at 0.5: it ends at {{told['α = 0.3'][-1]:.2f}}, {{told['α = 1'][-1]:.2f}} and {{told['α = 3'][-1]:.2f}} for α = 0.3, 1 and 3.
 
 # %% [markdown]
 # ## At equal accuracy
@@ -499,13 +513,13 @@ seeds = relaxed.all(defense="Plain")
 spread = [f"{relaxed.accuracy(k).value:.2f} and {relaxed.highest(k).value:.2f}" for k in seeds]
 
 # %% [markdown]
-# **What to see.** DMP on all reference records lies below each of the others; the nearest is RelaxLoss, {{-best['RelaxLoss, α 1'].value:.2f}} above it (paired: {{best['RelaxLoss, α 1']}}). It had 1,000 more
-# records and three times the epochs. How much is luck? The undefended training with three seeds has accuracy and highest advantage {{'; '.join(spread)}}: the intervals cover the draw of records, *not* that of runs, and 0.1 between two runs proves little.
+# **What to see.** DMP on all reference records lies below each of the others; the nearest is RelaxLoss (DMP minus it, paired: {{best['RelaxLoss, α 1']}}). It had 1,000 more
+# records and three times the epochs. How much is luck? Three seeds of the undefended training have accuracy and highest advantage {{'; '.join(spread)}}: the intervals do not cover that, and 0.1 between two runs proves little.
 
 # %% [markdown]
 # ## PAST on top
 # Table 2 of the PAST paper tunes defended models and finds a higher P1 every time. We tune five for 20 epochs, with λ = 0.01 and α = 1.5; in tuning the first defense is gone, as
-# in the authors' code. **Predict** the arrows.
+# in the authors' code. The control is the same tuning with λ = 0. **Predict** the arrows.
 
 # %%
 base = {
@@ -516,26 +530,48 @@ base = {
     "Mixup+MMD 3": mixed[3, 1],
 }
 starts = ("Plain", "RelaxLoss", "CRL", "AdvReg", "MixupMMD")
-tuned, weak = (
+control, weak, tuned = (
     {n: sweep.find(defense="Past", strength=s, after=a) for n, a in zip(base, starts, strict=True)}
-    for s in (0.01, 0.001)
+    for s in (0.0, 0.001, 0.01)
 )
-show(figures.moves({n: (point(base[n]), point(tuned[n])) for n in base}), name="11_past")
-gain, lost = (
+trios = {n: (point(base[n]), point(control[n]), point(tuned[n])) for n in base}
+show(figures.moves(trios), name="11_past")
+gain, lost, undone = (
     {name: sweep.difference(after[name], k, "p1") for name, k in base.items()}
-    for after in (tuned, weak)
+    for after in (tuned, weak, control)
 )
-both = sweep.difference(tuned["Mixup+MMD 3"], tuned["undefended"], "p1")
 ahead = sweep.difference(tuned["undefended"], tuned["RelaxLoss 0.5"], "p1")
 assert all(gain[name].low > 0 for name in base)
-assert all(lost[name].high < 0 for name in list(base)[1:])
+assert all(one[name].high < 0 for one in (lost, undone) for name in list(base)[1:])
 assert max(gain, key=lambda name: gain[name].value) == "undefended"
-known = min(sweep.rows[k]["train_accuracy"] for k in weak.values())
+leaks = [sweep.highest(k).value for k in control.values()]
 
 # %% [markdown]
-# **What to see.** As in the paper P1 rises every time: by {{gain['RelaxLoss 0.5']}} after RelaxLoss, {{gain['CRL 0.5']}} after CRL, {{gain['AdvReg 1']}} after AdvReg. But the undefended model gains the most: with PAST alone it ends at {{sweep.p1(tuned['undefended']).value:.2f}},
-# {{ahead}} above PAST after RelaxLoss; Mixup+MMD first adds {{both}}. With λ = 0.001 P1 *falls* instead, after RelaxLoss by {{-lost["RelaxLoss 0.5"].value:.2f}}: the first defense is gone, and {{known:.0%}} of the members are right again. Training
-# on without a defense removes it, and a PAST too weak does not make up for that.
+# **What to see.** As in the paper P1 rises every time: by {{gain['RelaxLoss 0.5']}} after RelaxLoss, {{gain['AdvReg 1']}} after AdvReg. The *penalty* does it: with λ = 0 the first defense is simply gone, and all five leak {{min(leaks):.2f}} to {{max(leaks):.2f}}. And the undefended model gains the most: with PAST alone it ends at {{sweep.p1(tuned['undefended']).value:.2f}}, {{ahead}} above PAST after RelaxLoss.
+
+# %% [markdown]
+# ## On photographs
+# The same on CIFAR-10: 3,000 members, 3,000 non-members to help, a ResNet-20 of full width, once each (`data/measured/`), MMD with λ = 3, the others with α = 1. **Predict** whether the order of the letters holds.
+
+# %%
+from lessonlib import photographs
+
+names = [
+    "AdvReg, α = 1",
+    "Mixup+MMD, λ = 3",
+    "DMP, all non-members",
+    "RelaxLoss, α = 1",
+    "CRL, α_rce = 1",
+]
+real = {name.partition(",")[0]: photographs.point(name) for name in ("undefended", *names)}
+series = {name: [where] for name, where in real.items() if name != "undefended"}
+show(plots.tradeoff(series, undefended=real["undefended"]), name="11_photographs")
+kept, paid = (photographs.difference(names[k], "undefended", "accuracy") for k in (2, 1))
+assert kept.low < 0 < kept.high
+assert paid.high < 0
+
+# %% [markdown]
+# **What to see.** The order mostly holds: DMP ({{real['DMP'][1]}}) lies below RelaxLoss, CRL and AdvReg, at an accuracy that cannot be told from the undefended (paired: {{kept}}). Mixup+MMD gets as far, {{real['Mixup+MMD'][1].value:.2f}}, and pays {{paid}} of accuracy. One training each.
 
 # %% [markdown]
 # ## Exercise 11.1 · difficulty 3/5 · about 15 minutes
