@@ -229,7 +229,7 @@ def _epoch(training: Training, defense: Plain, order: torch.Generator) -> dict:
         training.model.load_state_dict(before)
         advice = f"Lower the learning rate ({training.recipe.lr}) or the strength of {defense}"
         kept = "The model has the weights from before that epoch, and the error has the history."
-        error = FloatingPointError(f"NaN or infinite loss or weight in epoch {training.epoch}. {advice}. {kept}")
+        error = FloatingPointError(f"A loss or weight was NaN or infinite in epoch {training.epoch}. {advice}. {kept}")
         error.history = [*training.history, {"epoch": training.epoch, "diverged": True}]
         raise error
     return {"epoch": training.epoch, "loss": mean} | _collapse(training)

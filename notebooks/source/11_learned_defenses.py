@@ -381,7 +381,8 @@ def point(k: int) -> tuple:
 
 series = {name: [point(k) for k in some.values()] for name, some in rows_of.items()}
 names = {name: list(some) for name, some in rows_of.items()}
-names["DMP"][2] += "\n"  # above its neighbour
+for name, place in (("DMP", 2), ("MMD alone", 0)):
+    names[name][place] += "\n"  # above its neighbour
 show(plots.tradeoff(series, undefended=point(undefended), labels=names), name="11_tradeoff")
 assert sweep.difference(taught[4.0], undefended, "accuracy").low > 0
 free = [sweep.difference(mixed[1, 0], undefended, w) for w in ("highest", "accuracy")]
