@@ -487,6 +487,8 @@ def test_a_slice_says_where_and_the_network_itself_changes():
     network = nn.Sequential(*(nn.Conv2d(4, 4, 3) for _ in range(3)))
     convert(network, 2, within=network[1:])
     assert [type(layer) for layer in network] == [nn.Conv2d, ButterflyConv2d, ButterflyConv2d]
+    with pytest.raises(ValueError, match="no convolution"):
+        convert(network, 2, within=network[:0])  # An empty part is not the whole.
 
 
 def test_a_layer_that_is_also_outside_the_part_is_refused():

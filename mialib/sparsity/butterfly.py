@@ -90,8 +90,8 @@ def convert(network: nn.Module, length: int, *, within: nn.Module | None = None,
     or slice of it, into a butterfly of `length` factors; with `project`, as near to its weights as one singular vector
     a block allows, else with fresh ones."""
     refuse(_large(network), "A convolution cannot be changed in place. Take what butterfly(layer, length) returns.")
-    chosen, named = set((within or network).modules()), network.named_modules(remove_duplicate=False)
-    found = {name: module for name, module in named if _large(module) and module in chosen}
+    chosen = {module for module in (network if within is None else within).modules() if _large(module)}
+    found = {name: module for name, module in network.named_modules(remove_duplicate=False) if module in chosen}
     refuse(not found, f"There is no convolution with a kernel above 1×1 to change in {type(network).__name__}.")
     shared = len(set([layer.weight for layer in found.values()])) < len(found)
     refuse(shared, f"Some of {', '.join(found)} are one layer in two places. Give each place a layer of its own.")
