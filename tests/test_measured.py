@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import record
 from numpy.testing import assert_array_equal
+from readme import filled
 
 from lessonlib import photographs
 from lessonlib.photographs import brief
@@ -231,7 +232,7 @@ def test_sparse_networks_leak_more_than_dense_ones_of_their_accuracy():
 def test_the_pages_show_the_sweep_that_the_lessons_read():
     shown = measured.parts(photographs.photographs())
     texts = [path.read_text(encoding="utf-8") for path in measured.PAGES]
-    assert [measured.filled(text, shown) for text in texts] == texts
+    assert [filled(text, **shown) for text in texts] == texts
     assert all(sum(part in text for text in texts) == 1 for part in shown.values())
     assert shown["sparsity"].count("\n") == 2 + 7 - 1
 

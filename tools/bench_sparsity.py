@@ -60,7 +60,7 @@ def memory(layer: nn.Module, x: torch.Tensor, work: Callable) -> int:
 
     if work is both_ways:
         with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-            out = layer(x.detach().requires_grad_())  # Held until the count, so that no place is used twice.
+            out = layer(x.detach().requires_grad_())  # Its graph holds them all, so that no place is used twice.
         del out
     return sum(kept.values())
 

@@ -9,10 +9,10 @@ the row has its defense level.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
+from readme import filled
 from record import MEASURED, every_attack
 from tqdm.auto import tqdm
 
@@ -26,7 +26,6 @@ from notebooks import ROOT
 TABLE = ROOT / "data" / "sweeps" / "photographs.npz"
 PICTURE = ROOT / "data" / "figures" / "photographs.png"
 PAGES = MEASURED / "README.md", ROOT / "README.md"
-PLACE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end of \2 -->)", re.S)
 TRAININGS = {
     "undefended": "images-cifar10-plain",
     "label smoothing, ε = 0.3": "images-cifar10-labelsmoothing-strength=0.3",
@@ -91,16 +90,12 @@ def picture(sweep: Sweep) -> plots.Picture:
     return plots.tradeoff(series, undefended=points[0], labels=several)
 
 
-def filled(text: str, parts: dict[str, str]) -> str:
-    return PLACE.sub(lambda m: f"{m[1]}{parts[m[2]]}\n{m[3]}" if m[2] in parts else m[0], text)
-
-
 def main() -> None:
     sweep = side_by_side({name: MEASURED / f"cpu-{folder}" for name, folder in TRAININGS.items()})
     sweep.save(TABLE)
     PICTURE.write_bytes(picture(sweep).png)
     for path in PAGES:
-        path.write_text(filled(path.read_text(encoding="utf-8"), parts(sweep)), encoding="utf-8")
+        path.write_text(filled(path.read_text(encoding="utf-8"), **parts(sweep)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,12 @@ import nbformat
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "data" / "figures" / "01_threshold.png"
-TABLE = re.compile(r"(<!-- lessons -->\n).*?(<!-- end of lessons -->)", re.S)
-BADGES = re.compile(r"(<!-- badges -->\n).*?(<!-- end of badges -->)", re.S)
+PLACE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end of \2 -->)", re.S)
+
+
+def filled(text: str, **parts: str) -> str:
+    """A page with these parts between the marks of their names; what is between other marks stays."""
+    return PLACE.sub(lambda m: f"{m[1]}{parts[m[2]]}\n{m[3]}" if m[2] in parts else m[0], text)
 
 
 def table(series: list) -> str:
@@ -23,14 +27,14 @@ def table(series: list) -> str:
             f"| [{lesson.number} {front['title']}](notebooks/{lesson.name}.ipynb) | {front['question']} "
             f"| {front['read']} min | {seconds:.0f} s | {front['reproduces']} |"
         )
-    return "\n".join(rows) + "\n"
+    return "\n".join(rows)
 
 
 def update(series: list) -> None:
     """Write the table between its two marks."""
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
-    readme.write_text(TABLE.sub(lambda m: m[1] + table(series) + m[2], text), encoding="utf-8")
+    readme.write_text(filled(text, lessons=table(series)), encoding="utf-8")
 
 
 def keep_picture(notebook: nbformat.NotebookNode) -> None:
@@ -46,6 +50,6 @@ def with_badges(text: str, *, address: str, colab: str) -> str:
     tests = f"{address}/actions/workflows/test.yml"
     badges = (
         f"[![The tests on GitHub]({tests}/badge.svg)]({tests})\n"
-        f"[![Open lesson 00 in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab})\n"
+        f"[![Open lesson 00 in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab})"
     )
-    return BADGES.sub(lambda m: m[1] + badges + m[2], text)
+    return filled(text, badges=badges)
