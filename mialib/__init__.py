@@ -10,6 +10,8 @@ One direction: data → split → train → signals → attack → metrics. `met
 import os
 
 # Threads that spin while they wait stall each other on a busy machine: small networks ran ten times slower there.
-os.environ.setdefault("GOMP_SPINCOUNT", "100000")  # They spin briefly instead. Read when torch is first loaded.
+os.environ.setdefault(
+    "GOMP_SPINCOUNT", "100000"
+)  # They spin briefly instead. Read when torch is first loaded.
 
 __version__ = "0.1.0"

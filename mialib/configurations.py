@@ -19,7 +19,7 @@ import numpy as np
 
 from mialib import data, models, splits
 from mialib.defenses import Plain, named
-from mialib.errors import known
+from mialib.errors import check_choice
 from mialib.training import Recipe, pick_device
 
 CODE_VERSION = 1  # Raise it when the same configuration would give other numbers; a test notices.
@@ -43,7 +43,9 @@ class Configuration:
     data_seed: int = 0
     split: str = "six_parts"
     split_seed: int = 0
-    split_options: dict = field(default_factory=dict)  # what the scheme takes beside a validation share
+    split_options: dict = field(
+        default_factory=dict
+    )  # what the scheme takes beside a validation share
     validation: float = 0.0
     side: str = "target"
     model: str = "resnet20"
@@ -59,7 +61,7 @@ class Configuration:
     def but(self, **changes) -> Configuration:
         """The same configuration with some settings changed."""
         for name in changes:
-            known("setting", name, vars(self))
+            check_choice("setting", name, vars(self))
         return replace(self, **changes)
 
     def then(self, defense: Plain, recipe: Recipe, *, trace: int = 0) -> Configuration:
@@ -73,7 +75,9 @@ class Configuration:
         if not self.before:
             return None
         *before, last = self.before
-        return self.but(recipe=last.recipe, defense=last.defense, trace=last.trace, before=tuple(before))
+        return self.but(
+            recipe=last.recipe, defense=last.defense, trace=last.trace, before=tuple(before)
+        )
 
     @property
     def name(self) -> str:
@@ -82,7 +86,9 @@ class Configuration:
         described = describe(self)
         if stages := described.pop("before", ()):
             described["after"] = "+".join(stage["defense"]["name"] for stage in stages)
-        settings = [f"{name}={value}" for name, value in _flat(described) if (name, value) not in usual]
+        settings = [
+            f"{name}={value}" for name, value in _flat(described) if (name, value) not in usual
+        ]
         return "-".join([data.short_name(self.data), self.model, *settings])
 
     @property
@@ -100,7 +106,7 @@ class Configuration:
     def side_records(self) -> splits.Side:
         options = {"validation": self.validation, **self.split_options}
         sides = splits.split(self.split, self.records(), seed=self.split_seed, **options)
-        return sides[known("side", self.side, sides)]
+        return sides[check_choice("side", self.side, sides)]
 
     def seed_for(self, purpose: str) -> int:
         """A seed that depends on the side and stage: target and shadow start from different weights."""
@@ -109,14 +115,22 @@ class Configuration:
 
     def build_model(self) -> models.Network:
         records, seed = self.records(), self.but(before=()).seed_for("init")
-        return models.build(self.model, shape=records.x.shape[1:], classes=records.classes, seed=seed, **self.options)
+        return models.build(
+            self.model,
+            shape=records.x.shape[1:],
+            classes=records.classes,
+            seed=seed,
+            **self.options,
+        )
 
 
 def describe(configuration: Configuration) -> dict:
     """The configuration as plain JSON types; a defense carries its name, data of one's own only its last name."""
     described = asdict(configuration)
     described["data"] = os.path.basename(os.path.abspath(configuration.data))
-    for stage, written in zip((configuration, *configuration.before), (described, *described["before"]), strict=True):
+    for stage, written in zip(
+        (configuration, *configuration.before), (described, *described["before"]), strict=True
+    ):
         written["defense"] = {"name": type(stage.defense).__name__, **written["defense"]}
     if not configuration.before:
         del described["before"]
@@ -148,4 +162,8 @@ def _with_tuples(value: object) -> object:
 def _flat(settings: dict, prefix: str = "") -> Iterator[tuple[str, object]]:
     """Every setting with its value; those of the recipe and the like by dotted names."""
     for name, value in settings.items():
-        yield from _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else [(prefix + name, value)]
+        yield from (
+            _flat(value, f"{prefix}{name}.")
+            if isinstance(value, dict)
+            else [(prefix + name, value)]
+        )

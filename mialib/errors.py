@@ -13,7 +13,7 @@ def refuse(fault: bool, sentence: str) -> None:
         raise ValueError(sentence)
 
 
-def known(kind: str, name: str, names: Collection[str], *, more: str = "") -> str:
+def check_choice(kind: str, name: str, names: Collection[str], *, more: str = "") -> str:
     """Return `name` if it is one of `names`; else refuse it, suggest the nearest one, and say `more`."""
     if name not in names:
         guess = difflib.get_close_matches(str(name), list(names), n=1, cutoff=0.5)
@@ -22,8 +22,8 @@ def known(kind: str, name: str, names: Collection[str], *, more: str = "") -> st
     return name
 
 
-def between(low: float, high: float, /, *, whole: bool = False, **values: ArrayLike) -> None:
-    """Refuse what is not a finite number (or an array of them) in low … high: `between(1, np.inf, epochs=epochs)`."""
+def check_range(low: float, high: float, /, *, whole: bool = False, **values: ArrayLike) -> None:
+    """Refuse what is not a finite number (or an array of them) in low … high: `check_range(1, np.inf, epochs=epochs)`."""
     for name, value in values.items():
         array = np.asarray(value)
         if not array.size or array.dtype.kind in ("iu" if whole else "iuf"):
@@ -42,8 +42,14 @@ def as_array(values: ArrayLike, *, kind: str = "biuf", what: str = "values") -> 
         values = values.detach().cpu()
         values = (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
     array = np.asarray(values)
-    if kind == "iu" and array.dtype.kind == "f" and ((np.abs(array) < 2**53) & (array == array.round())).all():
+    if (
+        kind == "iu"
+        and array.dtype.kind == "f"
+        and ((np.abs(array) < 2**53) & (array == array.round())).all()
+    ):
         return array.astype(np.int64)
     wanted = {"iu": "integers", "b": "True or False for each record"}.get(kind, "real numbers")
-    refuse(array.dtype.kind not in kind, f"{what} must be {wanted}, found an array of {array.dtype}.")
+    refuse(
+        array.dtype.kind not in kind, f"{what} must be {wanted}, found an array of {array.dtype}."
+    )
     return array

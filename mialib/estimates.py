@@ -32,7 +32,12 @@ class Evaluation:
     tpr_at_0_1_percent: Estimate
 
     def _repr_markdown_(self) -> str:
-        names = ["AUC", "advantage at the shadow's threshold", "best advantage (optimistic)", "TPR at the threshold"]
+        names = [
+            "AUC",
+            "advantage at the shadow's threshold",
+            "best advantage (optimistic)",
+            "TPR at the threshold",
+        ]
         names += ["FPR at the threshold", "TPR at 1 % FPR", "TPR at 0.1 % FPR"]
         rows = zip(names, list(vars(self).values())[2:], strict=True)
         head = f"| {self.members:,} members, {self.non_members:,} non-members | value [95 % interval] |\n|---|---|\n"

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from mialib.errors import as_array, between, refuse
+from mialib.errors import as_array, check_range, refuse
 from mialib.estimates import Estimate, Evaluation
 
 
@@ -30,12 +30,21 @@ def check(scores: ArrayLike, is_member: ArrayLike) -> tuple[np.ndarray, np.ndarr
     """Return (scores, is_member) as float64 and bool, or say what is wrong with them."""
     scores, is_member = as_array(scores, what="Scores"), as_array(is_member, kind="biufcOUS")
     found = f"found {scores.shape} and {is_member.shape}"
-    refuse(scores.ndim != 1 or scores.shape != is_member.shape, f"Expected two arrays of shape (n,), {found}.")
-    refuse(not np.isin(is_member, (0, 1)).all(), "is_member must be True or False (or 1 and 0) for each record.")
+    refuse(
+        scores.ndim != 1 or scores.shape != is_member.shape,
+        f"Expected two arrays of shape (n,), {found}.",
+    )
+    refuse(
+        not np.isin(is_member, (0, 1)).all(),
+        "is_member must be True or False (or 1 and 0) for each record.",
+    )
     is_member, nans = is_member.astype(bool), np.isnan(scores).sum()
     refuse(nans, f"{nans} scores are NaN; an attack must give each record a number.")
     alone = f"all {len(scores)} records are {'' if is_member.any() else 'non-'}members"
-    refuse(is_member.all() or not is_member.any(), f"Members and non-members are both needed, but {alone}.")
+    refuse(
+        is_member.all() or not is_member.any(),
+        f"Members and non-members are both needed, but {alone}.",
+    )
     return scores.astype(np.float64), is_member
 
 
@@ -53,7 +62,9 @@ def auc(scores: ArrayLike, is_member: ArrayLike) -> float:
     return float(_every_number(*roc(scores, is_member))[0])
 
 
-def rates(scores: ArrayLike, is_member: ArrayLike, *, threshold: float = 0.0) -> tuple[float, float]:
+def rates(
+    scores: ArrayLike, is_member: ArrayLike, *, threshold: float = 0.0
+) -> tuple[float, float]:
     """(TPR, FPR) of the decision score ≥ threshold."""
     scores, is_member = check(scores, is_member)
     said_member = scores >= threshold
@@ -90,7 +101,7 @@ def resolvable(fpr: float, non_members: int) -> bool:
 
 def ppv(tpr: ArrayLike, fpr: ArrayLike, prior: ArrayLike) -> np.ndarray:
     """The share of true members among those called members, when a share `prior` of the candidates are."""
-    between(0, 1, tpr=tpr, fpr=fpr, prior=prior)
+    check_range(0, 1, tpr=tpr, fpr=fpr, prior=prior)
     true, false = np.asarray(tpr) * prior, np.asarray(fpr) * (1 - np.asarray(prior))
     called = true + false
     return np.divide(true, called, out=np.full(np.shape(called), np.nan), where=called > 0)
@@ -98,30 +109,32 @@ def ppv(tpr: ArrayLike, fpr: ArrayLike, prior: ArrayLike) -> np.ndarray:
 
 def p1(accuracy: float, advantage: float) -> float:
     """Harmonic mean of test accuracy and 1 − advantage: utility and privacy in one number (PAST, Eq. 6)."""
-    between(0, 1, accuracy=accuracy)
-    between(-1, 1, advantage=advantage)
+    check_range(0, 1, accuracy=accuracy)
+    check_range(-1, 1, advantage=advantage)
     privacy = 1 - advantage
     return 2 * accuracy * privacy / (accuracy + privacy) if accuracy + privacy > 0 else 0.0
 
 
 def defense_level(attack_accuracy: float) -> float:
     """D = 200 − 2A of the sparsity paper, A in percent: 100 means that the attack is a coin toss."""
-    between(1, 100, attack_accuracy=attack_accuracy)  # 0.6 would mean 60 %.
+    check_range(1, 100, attack_accuracy=attack_accuracy)  # 0.6 would mean 60 %.
     return 200 - 2 * attack_accuracy
 
 
 def significant(values: ArrayLike, dense: ArrayLike) -> bool:
     """The sparsity paper's rule for repeated runs: mean ± standard deviation do not meet those of the dense network."""
     values, dense = as_array(values), as_array(dense)
-    refuse(min(values.size, dense.size) < 2, "A standard deviation needs at least two repeats of each.")
+    refuse(
+        min(values.size, dense.size) < 2, "A standard deviation needs at least two repeats of each."
+    )
     return bool(abs(values.mean() - dense.mean()) > values.std(ddof=1) + dense.std(ddof=1))
 
 
 def clopper_pearson(hits: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """The exact interval of a share: `hits` of `n`."""
-    between(1, np.inf, whole=True, n=n)
-    between(0, n, whole=True, hits=hits)
-    between(0, 1, confidence=confidence)
+    check_range(1, np.inf, whole=True, n=n)
+    check_range(0, n, whole=True, hits=hits)
+    check_range(0, 1, confidence=confidence)
     tail = (1 - confidence) / 2
     low = scipy.special.betaincinv(hits, n - hits + 1, tail) if hits else 0.0
     high = scipy.special.betaincinv(hits + 1, n - hits, 1 - tail) if hits < n else 1.0
@@ -129,14 +142,20 @@ def clopper_pearson(hits: int, n: int, *, confidence: float = 0.95) -> tuple[flo
 
 
 def bootstrap(
-    scores: ArrayLike, is_member: ArrayLike, statistic: Callable, *, record: ArrayLike | None = None, draws=1000, seed=0
+    scores: ArrayLike,
+    is_member: ArrayLike,
+    statistic: Callable,
+    *,
+    record: ArrayLike | None = None,
+    draws=1000,
+    seed=0,
 ) -> np.ndarray:
     """95 % percentile interval of `statistic(fpr, tpr, threshold)`, members and non-members drawn apart. A draw is
     weights on the sorted records, so one cumulative sum gives all ROC curves: `fpr` and `tpr` are (draws, points). The
     statistic turns them into (draws,) and the answer is [low, high]; several as (draws, k) give (2, k). Where
     records were scored against several targets, `record` (n,) says whose each score is, and whole records are drawn."""
     order, scores, is_member, last = _ranked(scores, is_member)
-    between(1, np.inf, whole=True, draws=draws)
+    check_range(1, np.inf, whole=True, draws=draws)
     if record is not None:
         n, found = len(scores), np.shape(record)
         refuse(found != (n,), f"record must have one entry for each of {n} scores, found {found}.")
@@ -145,20 +164,28 @@ def bootstrap(
     chunk = max(1, 1_000_000 // len(scores))  # what a cache holds at a time
     for start in range(0, draws, chunk):
         fpr, tpr = _resampled(rngs, is_member, record, min(chunk, draws - start), last)
-        whole = ~np.isnan(fpr[:, -1] + tpr[:, -1])  # A draw of records may hold no member, or no non-member.
+        whole = ~np.isnan(
+            fpr[:, -1] + tpr[:, -1]
+        )  # A draw of records may hold no member, or no non-member.
         values.append(statistic(fpr[whole], tpr[whole], np.r_[np.inf, scores[last]]))
     return np.quantile(np.concatenate(values), [0.025, 0.975], axis=0)
 
 
-def evaluate(scores: ArrayLike, is_member: ArrayLike, *, record: ArrayLike | None = None, **options) -> Evaluation:
+def evaluate(
+    scores: ArrayLike, is_member: ArrayLike, *, record: ArrayLike | None = None, **options
+) -> Evaluation:
     """Every number of one attack, with intervals; `record` and the options are `bootstrap`'s."""
     scores, is_member = check(scores, is_member)
     intervals = bootstrap(scores, is_member, _every_number, record=record, **options)
     values = _every_number(*roc(scores, is_member))
     found = [Estimate(*map(float, row)) for row in zip(values, *intervals, strict=True)]
-    if record is None:  # The threshold 0 was fixed beforehand, so independent records have an exact interval.
+    if (
+        record is None
+    ):  # The threshold 0 was fixed beforehand, so independent records have an exact interval.
         said = [scores[chosen] >= 0 for chosen in (is_member, ~is_member)]
-        found[3:5] = [Estimate(float(s.mean()), *clopper_pearson(int(s.sum()), len(s))) for s in said]
+        found[3:5] = [
+            Estimate(float(s.mean()), *clopper_pearson(int(s.sum()), len(s))) for s in said
+        ]
     n = int((~is_member).sum())
     for place, fpr in ((5, 0.01), (6, 0.001)):
         if not resolvable(fpr, n):
@@ -171,7 +198,12 @@ def _ranked(scores: ArrayLike, is_member: ArrayLike) -> tuple[np.ndarray, ...]:
     scores, is_member = check(scores, is_member)
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
-    return order, ranked, is_member[order], np.r_[np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1]
+    return (
+        order,
+        ranked,
+        is_member[order],
+        np.r_[np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1],
+    )
 
 
 def _largest_tpr(fpr: np.ndarray, tpr: np.ndarray, _: np.ndarray, limit: float) -> np.ndarray:
@@ -182,24 +214,34 @@ def _largest_tpr(fpr: np.ndarray, tpr: np.ndarray, _: np.ndarray, limit: float) 
 def _every_number(fpr: np.ndarray, tpr: np.ndarray, threshold: np.ndarray) -> np.ndarray:
     """What `Evaluation` holds, from curves (…, points): (…, 7)."""
     gain, loosest = tpr - fpr, np.flatnonzero(threshold >= 0)[-1]
-    area = np.einsum("...i,...i", np.diff(fpr), tpr[..., 1:] + tpr[..., :-1]) / 2  # np.trapezoid makes copies
+    area = (
+        np.einsum("...i,...i", np.diff(fpr), tpr[..., 1:] + tpr[..., :-1]) / 2
+    )  # np.trapezoid makes copies
     at_zero = [gain[..., loosest], gain.max(axis=-1), tpr[..., loosest], fpr[..., loosest]]
     low = [_largest_tpr(fpr, tpr, threshold, limit) for limit in (0.01, 0.001)]
     return np.stack([area, *at_zero, *low], axis=-1)
 
 
-def _resampled(rngs: list, is_member: np.ndarray, record, rows: int, last: np.ndarray) -> Iterator[np.ndarray]:
+def _resampled(
+    rngs: list, is_member: np.ndarray, record, rows: int, last: np.ndarray
+) -> Iterator[np.ndarray]:
     """FPR, then TPR, after drawing with replacement, `rows` times: each (rows, points)."""
     if record is not None:
         weight = _counts(rngs[0], np.arange(record.max() + 1), rows)[:, record]
     for rng, chosen in zip(rngs, (~is_member, is_member), strict=True):
-        count = weight * chosen if record is not None else _counts(rng, np.flatnonzero(chosen), rows, len(chosen))
+        count = (
+            weight * chosen
+            if record is not None
+            else _counts(rng, np.flatnonzero(chosen), rows, len(chosen))
+        )
         total = np.cumsum(count, axis=1, dtype=np.int32)
         drawn = np.where(total[:, -1:] > 0, total[:, -1:], np.nan)
         yield np.pad(total[:, last] / drawn, ((0, 0), (1, 0)))
 
 
-def _counts(rng: np.random.Generator, places: np.ndarray, rows: int, length: int | None = None) -> np.ndarray:
+def _counts(
+    rng: np.random.Generator, places: np.ndarray, rows: int, length: int | None = None
+) -> np.ndarray:
     """How often each place is hit by len(places) draws with replacement: (rows, length). Faster than a multinomial."""
     n, length = len(places), length or len(places)
     flat = (places[rng.integers(n, size=(rows, n))] + np.arange(rows)[:, None] * length).ravel()

@@ -71,12 +71,18 @@ def get(configuration: Configuration, *, store: Store | None = None) -> Run:
     store = store or Store(home() / "runs")
 
     def make(folder: Path) -> None:
-        train(configuration, folder, get(configuration.start, store=store) if configuration.before else None)
+        train(
+            configuration,
+            folder,
+            get(configuration.start, store=store) if configuration.before else None,
+        )
 
     return Run(configuration, store.get(configuration.key, make))
 
 
-def get_all(configurations: list[Configuration], *, store: Store | None = None, jobs: int | None = None) -> list[Run]:
+def get_all(
+    configurations: list[Configuration], *, store: Store | None = None, jobs: int | None = None
+) -> list[Run]:
     """Several runs, the missing ones side by side in `jobs` processes: one a core unless told, or 1 with a GPU."""
     store = store or Store(home() / "runs")
     missing = [c for c in configurations if store.find(c.key) is None]
@@ -106,14 +112,19 @@ def train(configuration: Configuration, folder: Path, origin: Run | None = None)
     safetensors.torch.save_model(model, str(folder / "weights.safetensors"))
     seen[-1].save(folder / "signals.npz")
     if configuration.trace:
-        np.savez(folder / "trace.npz", losses=np.stack([signals.loss() for signals in seen]).astype(np.float32))
+        np.savez(
+            folder / "trace.npz",
+            losses=np.stack([signals.loss() for signals in seen]).astype(np.float32),
+        )
     metrics = {"accuracy": accuracy, "loss_gap": history[-1]["loss_gap"], "history": history}
     write_json(folder / "metrics.json", metrics)
     write_json(folder / "config.json", describe(configuration))
     write_json(folder / "provenance.json", _provenance(configuration, started))
 
 
-def _fit(configuration: Configuration, model: models.Network, side: splits.Side) -> tuple[list[dict], list[Signals]]:
+def _fit(
+    configuration: Configuration, model: models.Network, side: splits.Side
+) -> tuple[list[dict], list[Signals]]:
     """Train; return the history, and the signals after each traced epoch and the last."""
     seen, last = [], configuration.recipe.epochs
 
@@ -128,8 +139,16 @@ def _fit(configuration: Configuration, model: models.Network, side: splits.Side)
         accuracies = {f"{part}_accuracy": float(correct.mean()) for part, correct in right.items()}
         return accuracies | {"loss_gap": loss_gap(signals)}
 
-    parts = {"reference": side.inference, "validation": side.validation, "fresh": configuration.build_model}
-    settings = {"defense": configuration.defense, "seed": configuration.seed_for("fit"), "device": configuration.device}
+    parts = {
+        "reference": side.inference,
+        "validation": side.validation,
+        "fresh": configuration.build_model,
+    }
+    settings = {
+        "defense": configuration.defense,
+        "seed": configuration.seed_for("fit"),
+        "device": configuration.device,
+    }
     history = fit(model, side.train, configuration.recipe, **settings, **parts, on_epoch=look)
     if "loss_gap" not in history[-1]:  # A defense stopped early.
         history[-1] |= observed(model)
@@ -137,9 +156,23 @@ def _fit(configuration: Configuration, model: models.Network, side: splits.Side)
 
 
 def _provenance(configuration: Configuration, started: float) -> dict:
-    versions = {"mialib": __version__, "code_version": CODE_VERSION, "python": platform.python_version()}
+    versions = {
+        "mialib": __version__,
+        "code_version": CODE_VERSION,
+        "python": platform.python_version(),
+    }
     versions |= {"torch": torch.__version__, "numpy": np.__version__}
-    records = {"name": data.short_name(configuration.data), "fingerprint": configuration.records().fingerprint}
-    where = {"records": records, "device": pick_device(configuration.device).type, "threads": configuration.threads}
-    seconds, finished = round(time.perf_counter() - started, 2), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    records = {
+        "name": data.short_name(configuration.data),
+        "fingerprint": configuration.records().fingerprint,
+    }
+    where = {
+        "records": records,
+        "device": pick_device(configuration.device).type,
+        "threads": configuration.threads,
+    }
+    seconds, finished = (
+        round(time.perf_counter() - started, 2),
+        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    )
     return versions | where | {"seconds": seconds, "finished": finished}

@@ -37,20 +37,35 @@ class Signals:
     population: Signals | None = None
 
     def __post_init__(self):
-        for name, kind in {"logits": "biuf", "labels": "iu", "is_member": "b", "record": "iu"}.items():
+        for name, kind in {
+            "logits": "biuf",
+            "labels": "iu",
+            "is_member": "b",
+            "record": "iu",
+        }.items():
             if (column := getattr(self, name)) is not None:
                 object.__setattr__(self, name, as_array(column, kind=kind, what=name))
-        object.__setattr__(self, "more", {name: as_array(column, what=name) for name, column in self.more.items()})
+        object.__setattr__(
+            self, "more", {name: as_array(column, what=name) for name, column in self.more.items()}
+        )
         logits, labels, n = self.logits, self.labels, self.labels.size
-        fit, found = logits.ndim == 2 and labels.shape == logits.shape[:1] and n, f"{logits.shape} and {labels.shape}"
+        fit, found = (
+            logits.ndim == 2 and labels.shape == logits.shape[:1] and n,
+            f"{logits.shape} and {labels.shape}",
+        )
         refuse(not fit, f"Signals need logits (n, classes) and n ≥ 1 labels, found shapes {found}.")
         first, last, classes = labels.min(), labels.max(), logits.shape[1]
         expected = f"Labels must lie in 0 … {classes - 1}, one for each column of the logits"
         refuse(first < 0 or last >= classes, f"{expected}; found labels from {first} to {last}.")
         bad = ~np.isfinite(logits).all(axis=1)
         fault = f"{bad.sum()} of {n} records have NaN or infinite logits (the first is row {bad.argmax()})"
-        refuse(bad.any(), f"{fault}: the model diverged. Train it with a lower rate, or leave those records out.")
-        for name, column in ({"is_member": self.is_member, "record": self.record} | self.more).items():
+        refuse(
+            bad.any(),
+            f"{fault}: the model diverged. Train it with a lower rate, or leave those records out.",
+        )
+        for name, column in (
+            {"is_member": self.is_member, "record": self.record} | self.more
+        ).items():
             found = f"one entry for each of the {n} records, found shape {np.shape(column)}"
             refuse(column is not None and column.shape[:1] != (n,), f"{name} must have {found}.")
 
@@ -72,7 +87,9 @@ class Signals:
     def confidence(self) -> np.ndarray:
         """LiRA's φ of each record, on the record itself and on its other views if there are any: (queries, n)."""
         own = scaled_confidence(self.logits, self.labels)
-        return np.stack([own, *self.more.get("views", np.empty((len(self), 0))).T.astype(np.float64)])
+        return np.stack(
+            [own, *self.more.get("views", np.empty((len(self), 0))).T.astype(np.float64)]
+        )
 
     def correct(self) -> np.ndarray:
         """Whether the model predicts each record's label: (n,) bool."""
@@ -81,7 +98,10 @@ class Signals:
     def column(self, name: str) -> np.ndarray:
         """One of `more`, or an error that says how to get it."""
         there = ", ".join(self.more) or "logits"
-        refuse(name not in self.more, f"These signals have no {name!r}, only {there}. Use mialib.observe.watch.")
+        refuse(
+            name not in self.more,
+            f"These signals have no {name!r}, only {there}. Use mialib.observe.watch.",
+        )
         return self.more[name]
 
     def public(self) -> Signals:
@@ -96,23 +116,36 @@ class Signals:
 
     def truth(self) -> np.ndarray:
         """`is_member`, or an error if these are signals without it."""
-        refuse(self.is_member is None, "These signals do not say who is a member. Use the table before `public()`.")
+        refuse(
+            self.is_member is None,
+            "These signals do not say who is a member. Use the table before `public()`.",
+        )
         return self.is_member
 
     def take(self, rows: np.ndarray) -> Signals:
         """Some of the records, by a mask or by their positions."""
         more = {name: column[rows] for name, column in self.more.items()}
-        return replace(self, **{name: column[rows] for name, column in self._columns().items()}, more=more)
+        return replace(
+            self, **{name: column[rows] for name, column in self._columns().items()}, more=more
+        )
 
     def save(self, path: Path) -> None:
         """Write an `.npz` without pickle; the population is left out."""
-        np.savez(path, **self._columns(), **{f"more.{name}": column for name, column in self.more.items()})
+        np.savez(
+            path,
+            **self._columns(),
+            **{f"more.{name}": column for name, column in self.more.items()},
+        )
 
     @classmethod
     def read(cls, path: Path) -> Signals:
         with np.load(path, allow_pickle=False) as file:
-            more = {name.removeprefix("more."): file[name] for name in file if name.startswith("more.")}
-            return cls(**{name: file[name] for name in file if not name.startswith("more.")}, more=more)
+            more = {
+                name.removeprefix("more."): file[name] for name in file if name.startswith("more.")
+            }
+            return cls(
+                **{name: file[name] for name in file if not name.startswith("more.")}, more=more
+            )
 
     def _columns(self) -> dict[str, np.ndarray]:
         names = ("logits", "labels", "is_member", "record")
@@ -128,8 +161,13 @@ def pool(shadows: Shadows) -> Signals:
         return shadows
     refuse(not shadows, "At least one shadow is needed.")
     differ = len({shadow.logits.shape[1] for shadow in shadows}) > 1
-    refuse(differ, "The shadows have different numbers of classes. Train them all on the target's task.")
-    columns = zip(*((shadow.logits, shadow.labels, shadow.truth()) for shadow in shadows), strict=True)
+    refuse(
+        differ,
+        "The shadows have different numbers of classes. Train them all on the target's task.",
+    )
+    columns = zip(
+        *((shadow.logits, shadow.labels, shadow.truth()) for shadow in shadows), strict=True
+    )
     common = sorted(set.intersection(*(set(shadow.more) for shadow in shadows)))
     more = {name: np.concatenate([shadow.more[name] for shadow in shadows]) for name in common}
     return Signals(*map(np.concatenate, columns), more=more)
@@ -138,7 +176,10 @@ def pool(shadows: Shadows) -> Signals:
 def scaled_confidence(logits: ArrayLike, labels: np.ndarray) -> np.ndarray:
     """LiRA's φ = log p_y − log Σ_{i≠y} p_i, from logits so that it stays finite where p_y rounds to 1: (n,)."""
     logits, rows = np.array(logits, np.float64), np.arange(len(labels))
-    refuse(logits.shape[-1] < 2, "A confidence compares the label's class with the others; one class alone has none.")
+    refuse(
+        logits.shape[-1] < 2,
+        "A confidence compares the label's class with the others; one class alone has none.",
+    )
     own = logits[rows, labels]
     logits[rows, labels] = -np.inf
     return own - scipy.special.logsumexp(logits, axis=-1)
@@ -152,7 +193,10 @@ def loss_gap(signals: Signals) -> float:
 def collect(model: nn.Module, side: Side) -> Signals:
     """Query `model` on its members (train) and non-members (test), in eval mode, un-augmented."""
     parts = {True: side.train, False: side.test}
-    found = [(predict(model, part), part.y, np.full(len(part), held), part.index) for held, part in parts.items()]
+    found = [
+        (predict(model, part), part.y, np.full(len(part), held), part.index)
+        for held, part in parts.items()
+    ]
     return Signals(*map(np.concatenate, zip(*found, strict=True)))
 
 

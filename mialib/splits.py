@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from mialib.data.records import Records
-from mialib.errors import between, known, refuse
+from mialib.errors import check_choice, check_range, refuse
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,12 @@ class Side:
 
     train: Records  # its members
     test: Records  # its non-members in every evaluation
-    inference: Records | None = None  # non-members that a defense may tune on, so never evaluated on
-    validation: Records | None = None  # set aside from the training part: neither member nor non-member
+    inference: Records | None = (
+        None  # non-members that a defense may tune on, so never evaluated on
+    )
+    validation: Records | None = (
+        None  # set aside from the training part: neither member nor non-member
+    )
 
     def __post_init__(self):
         for (a, first), (b, second) in combinations(self.parts().items(), 2):
@@ -43,23 +47,40 @@ class Sides(UserDict):
         self.records = records
 
     def __getitem__(self, name: str) -> Side:
-        return Side(**{part: self.records.take(positions) for part, positions in self.data[name].items()})
+        return Side(
+            **{part: self.records.take(positions) for part, positions in self.data[name].items()}
+        )
 
 
 def six_parts(records: Records, *, seed: int = 0, validation: float = 0) -> Sides:
     """PAST's split: train, inference and test for the target, the same for the shadow, all equal."""
     six = _equal_parts(np.random.default_rng(seed).permutation(len(records)), 6)
-    return _sides("six_parts", 6, records, {"target": six[[0, 2, 1]], "shadow": six[[3, 5, 4]]}, validation)
+    return _sides(
+        "six_parts", 6, records, {"target": six[[0, 2, 1]], "shadow": six[[3, 5, 4]]}, validation
+    )
 
 
-def halves(records: Records, *, seed: int = 0, validation: float = 0, shadows: int = 1, inference: float = 0) -> Sides:
+def halves(
+    records: Records,
+    *,
+    seed: int = 0,
+    validation: float = 0,
+    shadows: int = 1,
+    inference: float = 0,
+) -> Sides:
     """CRL's split: a half to `target`, the other, shuffled anew for each, to `shadow-0`, `shadow-1`, …"""
-    between(1, np.inf, whole=True, shadows=shadows)
-    between(0, 1, inference=inference)  # the share of each half for defenses that tune on non-members
+    check_range(1, np.inf, whole=True, shadows=shadows)
+    check_range(
+        0, 1, inference=inference
+    )  # the share of each half for defenses that tune on non-members
     ours, theirs = _equal_parts(np.random.default_rng(seed).permutation(len(records)), 2)
-    orders = {f"shadow-{k}": np.random.default_rng([seed, k]).permutation(theirs) for k in range(shadows)}
+    orders = {
+        f"shadow-{k}": np.random.default_rng([seed, k]).permutation(theirs) for k in range(shadows)
+    }
     orders, aside = {"target": ours} | orders, round(inference * len(ours))
-    dealt = {name: (*_equal_parts(order[aside:], 2), order[:aside]) for name, order in orders.items()}
+    dealt = {
+        name: (*_equal_parts(order[aside:], 2), order[:aside]) for name, order in orders.items()
+    }
     return _sides("halves", 4, records, dealt, validation)
 
 
@@ -67,7 +88,9 @@ def quarters(records: Records, *, seed: int = 0, validation: float = 0) -> Sides
     """The sparsity paper's split: train and test for the target, the same for the shadow."""
     four = _equal_parts(np.random.default_rng(seed).permutation(len(records)), 4)
     sides = _sides("quarters", 4, records, {"target": four[:2], "shadow": four[2:]}, validation)
-    for parts in sides.data.values():  # The test part gives up as many as validation takes, to be as large as train.
+    for parts in (
+        sides.data.values()
+    ):  # The test part gives up as many as validation takes, to be as large as train.
         parts["test"] = parts["test"][: len(parts["train"])]
     return sides
 
@@ -84,11 +107,16 @@ def in_out(records: Records, *, seed: int = 0, validation: float = 0, models: in
 def in_out_mask(n: int, models: int, *, seed: int = 0) -> np.ndarray:
     """Which model holds which record: (models, n) bool, each record in exactly half. Every pair of models deals them
     out anew, so the other rows betray a target's membership: an attack may look only at the models that it is given."""
-    between(2, np.inf, whole=True, models=models)
-    refuse(models % 2, f"models must be even, so that a record can be in exactly half of them; found {models}.")
+    check_range(2, np.inf, whole=True, models=models)
+    refuse(
+        models % 2,
+        f"models must be even, so that a record can be in exactly half of them; found {models}.",
+    )
     rng = np.random.default_rng(seed)
     shuffles = [rng.permutation(n) for _ in range(models // 2)]
-    first = np.argsort(shuffles, axis=1) < n // 2  # Whoever stands in the first half of a pair's shuffle.
+    first = (
+        np.argsort(shuffles, axis=1) < n // 2
+    )  # Whoever stands in the first half of a pair's shuffle.
     return np.stack([first, ~first], axis=1).reshape(models, n)
 
 
@@ -97,9 +125,9 @@ SPLITS = {"six_parts": six_parts, "halves": halves, "quarters": quarters, "in_ou
 
 def split(name: str, records: Records, *, seed: int = 0, **options) -> Sides:
     """Split by a scheme's name; the options are the scheme's own."""
-    scheme = SPLITS[known("split", name, SPLITS)]
+    scheme = SPLITS[check_choice("split", name, SPLITS)]
     for option in options:
-        known(f"{name} option", option, scheme.__kwdefaults__)
+        check_choice(f"{name} option", option, scheme.__kwdefaults__)
     return scheme(records, seed=seed, **options)
 
 
@@ -110,14 +138,21 @@ def _equal_parts(order: np.ndarray, parts: int) -> np.ndarray:
 
 def _sides(scheme: str, parts: int, records: Records, dealt: dict, validation: float) -> Sides:
     """Set validation aside from the positions dealt to each side: (train, test) or (train, test, inference)."""
-    between(0, 1, validation=validation)
-    if len(records) < (need := parts * records.classes):  # Every part should have about one of each class.
+    check_range(0, 1, validation=validation)
+    if len(records) < (
+        need := parts * records.classes
+    ):  # Every part should have about one of each class.
         found = f"{records.name} has {len(records)}. Load more records or fewer classes."
-        raise ValueError(f"{scheme} needs at least {parts} × {records.classes} = {need} records, but {found}")
+        raise ValueError(
+            f"{scheme} needs at least {parts} × {records.classes} = {need} records, but {found}"
+        )
     plan = {}
     for name, (train, *others) in dealt.items():
         held_out = round(validation * len(train))
-        refuse(held_out == len(train), f"validation = {validation} leaves no records to train on. Choose less.")
+        refuse(
+            held_out == len(train),
+            f"validation = {validation} leaves no records to train on. Choose less.",
+        )
         side = {"train": train[held_out:], "validation": train[:held_out]}
         side |= zip(("test", "inference"), others, strict=False)
         plan[name] = {part: positions for part, positions in side.items() if len(positions)}

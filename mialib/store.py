@@ -19,7 +19,13 @@ from pathlib import Path
 from filelock import FileLock
 
 MANIFEST = "manifest.json"
-REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}  # what a disk may say
+REFUSALS = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+}  # what a disk may say
 
 
 @dataclass(frozen=True)
@@ -40,14 +46,21 @@ class Store:
     def find(self, key: str) -> Path | None:
         """The finished folder of `key`, if it is there and whole; one that is not is moved aside."""
         if not key or key != Path(key).name or key.startswith(".") or "\0" in key:
-            raise ValueError(f"A key must be a plain name that does not begin with a dot, found {key!r}.")
+            raise ValueError(
+                f"A key must be a plain name that does not begin with a dot, found {key!r}."
+            )
         folder = self.root / key
         if folder.exists() and _fault(folder):
             with self._locked(key):
-                if folder.exists() and (fault := _fault(folder)):  # Another process may have mended it meanwhile.
+                if folder.exists() and (
+                    fault := _fault(folder)
+                ):  # Another process may have mended it meanwhile.
                     aside = folder.rename(self.root / f".broken-{key}-{time.time_ns()}").name
                     remedy = f"The folder was moved to {aside} and is made again."
-                    warnings.warn(f"{folder} is not whole: {fault} is missing or damaged. {remedy}", stacklevel=3)
+                    warnings.warn(
+                        f"{folder} is not whole: {fault} is missing or damaged. {remedy}",
+                        stacklevel=3,
+                    )
         return folder if folder.exists() else None
 
     @contextmanager
@@ -71,7 +84,9 @@ class Store:
         work.mkdir()
         try:
             make(work)
-            write_json(work / MANIFEST, {path.name: _checksum(path) for path in sorted(work.iterdir())})
+            write_json(
+                work / MANIFEST, {path.name: _checksum(path) for path in sorted(work.iterdir())}
+            )
             for path in work.iterdir():
                 _flush(path)
             work.rename(folder)
@@ -105,7 +120,14 @@ def _fault(folder: Path) -> str | None:
     except (OSError, ValueError, AttributeError):
         return MANIFEST
     files = ((folder / name, checksum) for name, checksum in written)
-    return next((path.name for path, checksum in files if not path.is_file() or _checksum(path) != checksum), None)
+    return next(
+        (
+            path.name
+            for path, checksum in files
+            if not path.is_file() or _checksum(path) != checksum
+        ),
+        None,
+    )
 
 
 def _checksum(path: Path) -> str:

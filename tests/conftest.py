@@ -62,7 +62,9 @@ def tiny():
     from mialib.training import Recipe
 
     recipe = Recipe(epochs=2, batch_size=16, lr=0.05)
-    return Configuration(data="digits", size=240, model="mlp", options={"widths": (16,)}, recipe=recipe)
+    return Configuration(
+        data="digits", size=240, model="mlp", options={"widths": (16,)}, recipe=recipe
+    )
 
 
 @pytest.fixture

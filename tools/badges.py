@@ -11,12 +11,14 @@ import sys
 from pathlib import Path
 
 import nbformat
-import readme
 
 import notebooks
+import readme
+from paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-REPO = re.compile(r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")  # as GitHub allows
+REPO = re.compile(
+    r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}"
+)  # as GitHub allows
 ADDRESS = re.compile(r'(?m)^repository = ".*"$')
 COLAB = re.compile(r"https://colab\.research\.google\.com/github/\S+?\.ipynb")
 
@@ -34,7 +36,9 @@ def address_of(repo: str) -> str:
 def with_address(pyproject: str, address: str) -> str:
     """pyproject.toml with another address."""
     if len(ADDRESS.findall(pyproject)) != 1:
-        raise SystemExit('pyproject.toml must have exactly one line `repository = "…"`, under [project.urls].')
+        raise SystemExit(
+            'pyproject.toml must have exactly one line `repository = "…"`, under [project.urls].'
+        )
     return ADDRESS.sub(f'repository = "{address}"', pyproject)
 
 
@@ -53,13 +57,19 @@ def renewed(path: Path, address: str) -> str:
     if path.name == "pyproject.toml":
         return with_address(text, address)
     if path.name == "README.md":
-        return readme.with_badges(text, address=address, colab=notebooks.colab_address(address, "00_start_here"))
+        return readme.with_badges(
+            text, address=address, colab=notebooks.colab_address(address, "00_start_here")
+        )
     return with_badge(text, path.stem, address)
 
 
 def main(repo: str) -> None:
     address = address_of(repo)
-    files = [ROOT / "pyproject.toml", ROOT / "README.md", *sorted((ROOT / "notebooks").glob("*.ipynb"))]
+    files = [
+        ROOT / "pyproject.toml",
+        ROOT / "README.md",
+        *sorted((ROOT / "notebooks").glob("*.ipynb")),
+    ]
     # Every new text is computed before the first file is written, so that an error changes nothing.
     for path, text in {path: renewed(path, address) for path in files}.items():
         path.write_text(text, encoding="utf-8", newline="\n")

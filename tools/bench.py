@@ -5,20 +5,20 @@ A ratio compares the two on the same arrays a few minutes apart at most, so a sl
 
 from __future__ import annotations
 
+import numpy as np
+import torch
+from torch.nn import functional as F
+
 import bench_attacks
 import bench_defenses
 import bench_past
 import bench_sparsity
-import numpy as np
-import torch
 from bench_data import fastest
 from bench_data import rows as data_rows
-from torch.nn import functional as F
-
 from mialib import data, metrics, models
 from mialib.data import Records
 from mialib.training import Recipe, fit, to_device
-from notebooks import ROOT
+from paths import ROOT
 
 
 def training_rows() -> list[tuple]:
@@ -30,22 +30,35 @@ def training_rows() -> list[tuple]:
 
 
 def _fit_row(name: str, records: Records) -> tuple:
-    recipe, layout = Recipe(epochs=2, lr=0.01), torch.channels_last if records.x.ndim == 4 else torch.preserve_format
-    trained, bare = (models.build(name, shape=records.x.shape[1:], classes=records.classes) for _ in range(2))
+    recipe, layout = (
+        Recipe(epochs=2, lr=0.01),
+        torch.channels_last if records.x.ndim == 4 else torch.preserve_format,
+    )
+    trained, bare = (
+        models.build(name, shape=records.x.shape[1:], classes=records.classes) for _ in range(2)
+    )
     bare.to(memory_format=layout)
     tensors = to_device(records, torch.device("cpu"))
     times = fastest(
-        lambda: fit(trained, records, recipe, device="cpu"), lambda: _bare_loop(bare, tensors, recipe), rounds=12
+        lambda: fit(trained, records, recipe, device="cpu"),
+        lambda: _bare_loop(bare, tensors, recipe),
+        rounds=12,
     )
     return (f"fit() against the bare loop, {name}", *times, 0.97)
 
 
-def _bare_loop(model: torch.nn.Module, tensors: tuple[torch.Tensor, torch.Tensor], recipe: Recipe) -> None:
+def _bare_loop(
+    model: torch.nn.Module, tensors: tuple[torch.Tensor, torch.Tensor], recipe: Recipe
+) -> None:
     x, y = tensors
-    optimizer = torch.optim.SGD(model.parameters(), recipe.lr, recipe.momentum, weight_decay=recipe.weight_decay)
+    optimizer = torch.optim.SGD(
+        model.parameters(), recipe.lr, recipe.momentum, weight_decay=recipe.weight_decay
+    )
     model.train()
     for _ in range(recipe.epochs):
-        for inputs, labels in zip(x.split(recipe.batch_size), y.split(recipe.batch_size), strict=True):
+        for inputs, labels in zip(
+            x.split(recipe.batch_size), y.split(recipe.batch_size), strict=True
+        ):
             optimizer.zero_grad()
             F.cross_entropy(model(inputs), labels).backward()
             optimizer.step()
@@ -67,7 +80,9 @@ def array_rows() -> list[tuple]:
     return [
         (
             "bootstrap of the AUC, 100 draws, against a loop",
-            *fastest(lambda: metrics.bootstrap(scores, is_member, area, draws=100), naive_bootstrap),
+            *fastest(
+                lambda: metrics.bootstrap(scores, is_member, area, draws=100), naive_bootstrap
+            ),
             1,
         ),
     ]
@@ -75,9 +90,18 @@ def array_rows() -> list[tuple]:
 
 def main() -> None:
     print(f"{'what':<72}{'ours':>10}{'theirs':>10}{'ratio':>8}{'aim':>7}")
-    loops = [(what, ours, theirs, theirs / ours, aim) for what, ours, theirs, aim in [*training_rows(), *array_rows()]]
+    loops = [
+        (what, ours, theirs, theirs / ours, aim)
+        for what, ours, theirs, aim in [*training_rows(), *array_rows()]
+    ]
     defenses, sparse = [*bench_past.rows(), *bench_defenses.rows()], bench_sparsity.rows()
-    for what, ours, theirs, ratio, aim in [*loops, *defenses, *sparse, *bench_attacks.rows(), *data_rows()]:
+    for what, ours, theirs, ratio, aim in [
+        *loops,
+        *defenses,
+        *sparse,
+        *bench_attacks.rows(),
+        *data_rows(),
+    ]:
         missed = "  missed" if aim and ratio < aim else ""
         print(f"{what:<72}{ours:>9.4f}s{theirs:>9.4f}s{ratio:>8.2f}{aim:>7}{missed}")
     for layer, power in bench_sparsity.exponents(sparse).items():

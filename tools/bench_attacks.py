@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from bench_data import fastest
 
-from lessonlib import plots
+from bench_data import fastest
 from mialib import attacks, bank, data, models, observe
 from mialib.attacks.reference import attack_r_scores, lira_scores, rmia_scores
 from mialib.attacks.threshold import best_threshold
+from mialib.course import plots
 from mialib.splits import in_out_mask
 
 rng = np.random.default_rng(0)
@@ -20,10 +20,19 @@ rng = np.random.default_rng(0)
 def rows() -> list[tuple]:
     """(what, ours, theirs, ratio, aim) on the same arrays."""
     ratio, z = rng.lognormal(size=10_000), rng.lognormal(size=5_000)
-    phi, references, mask = rng.normal(size=10_000), rng.normal(size=(16, 10_000)), in_out_mask(10_000, 16)
+    phi, references, mask = (
+        rng.normal(size=10_000),
+        rng.normal(size=(16, 10_000)),
+        in_out_mask(10_000, 16),
+    )
     scores, is_member = rng.normal(size=20_000), np.arange(20_000) < 10_000
     pairs = [
-        ("RMIA, 10k × 5k, against the n×m table", lambda: rmia_scores(ratio, z), lambda: table(ratio, z), 500),
+        (
+            "RMIA, 10k × 5k, against the n×m table",
+            lambda: rmia_scores(ratio, z),
+            lambda: table(ratio, z),
+            500,
+        ),
         (
             "LiRA, 10k × 16, against a loop over records",
             lambda: lira_scores(phi, references, mask),
@@ -82,16 +91,26 @@ def growth(path: Path | None = None) -> None:
         "threshold": lambda n: partial(best_threshold, rng.normal(size=n), np.arange(n) % 2 == 0),
         "LiRA, 16 models": lambda n: partial(lira_scores, *_arrays(n)),
         "Attack R, 16 models": lambda n: partial(attack_r_scores, *_arrays(n)),
-        "RMIA, n / 2 others": lambda n: partial(rmia_scores, rng.lognormal(size=n), rng.lognormal(size=n // 2)),
+        "RMIA, n / 2 others": lambda n: partial(
+            rmia_scores, rng.lognormal(size=n), rng.lognormal(size=n // 2)
+        ),
     }
     seconds = {name: [fastest(job(n), rounds=5)[0] for n in sizes] for name, job in jobs.items()}
-    print(f"\n{'seconds by number of records':<32}" + "".join(f"{n:>10,}" for n in sizes) + f"{'exponent':>10}")
+    print(
+        f"\n{'seconds by number of records':<32}"
+        + "".join(f"{n:>10,}" for n in sizes)
+        + f"{'exponent':>10}"
+    )
     for name, times in seconds.items():
         exponent = np.polyfit(np.log(sizes[1:]), np.log(times[1:]), 1)[0]
         print(f"{name:<32}" + "".join(f"{t:>10.5f}" for t in times) + f"{exponent:>10.2f}")
     if path:
-        reference = seconds["threshold"][2] * np.array([n * np.log(n) for n in sizes]) / (1e4 * np.log(1e4))
-        picture = plots.lines(sizes, {**seconds, "n log n": reference}, xlabel="records", ylabel="seconds", log="xy")
+        reference = (
+            seconds["threshold"][2] * np.array([n * np.log(n) for n in sizes]) / (1e4 * np.log(1e4))
+        )
+        picture = plots.lines(
+            sizes, {**seconds, "n log n": reference}, xlabel="records", ylabel="seconds", log="xy"
+        )
         path.write_bytes(picture.png)
 
 
@@ -111,7 +130,9 @@ def everything() -> tuple[str, float]:
         for attack in references:
             attack(game.shadow, game.target)
 
-    return "6 threshold and 4 reference attacks, 10,000 records, 64 models", fastest(work, rounds=5)[0]
+    return "6 threshold and 4 reference attacks, 10,000 records, 64 models", fastest(
+        work, rounds=5
+    )[0]
 
 
 def _arrays(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -59,7 +59,11 @@ class Pictures(Dataset):
     def __init__(self, records: Records):
         self.images, self.labels = np.ascontiguousarray(records.x.transpose(0, 2, 3, 1)), records.y
         self.change = transforms.Compose(
-            [transforms.RandomCrop(32, padding=4), transforms.RandomHorizontalFlip(), transforms.ToTensor()]
+            [
+                transforms.RandomCrop(32, padding=4),
+                transforms.RandomHorizontalFlip(),
+                transforms.ToTensor(),
+            ]
         )
 
     def __len__(self) -> int:
@@ -74,12 +78,25 @@ def pipeline_rows() -> list[tuple]:
     x, y = rng.integers(0, 256, (IMAGES, 3, 32, 32), np.uint8), rng.integers(0, 10, IMAGES)
     records = Records("noise", x, y, 10, scale=(255.0,))
     tensors = to_device(records, torch.device("cpu"))
-    loader = DataLoader(Pictures(records), BATCH, shuffle=True, num_workers=2, persistent_workers=True)
+    loader = DataLoader(
+        Pictures(records), BATCH, shuffle=True, num_workers=2, persistent_workers=True
+    )
     assert sum(len(labels) for _, labels in loader) == IMAGES  # The first epoch starts the workers.
 
     def ours(members):
-        training = Training(None, None, Recipe(batch_size=BATCH), members, None, None, torch.Generator().manual_seed(0))
-        return sum(len(crop_and_flip(x, generator=training.generator)) for x, _ in training.batches(members))
+        training = Training(
+            None,
+            None,
+            Recipe(batch_size=BATCH),
+            members,
+            None,
+            None,
+            torch.Generator().manual_seed(0),
+        )
+        return sum(
+            len(crop_and_flip(x, generator=training.generator))
+            for x, _ in training.batches(members)
+        )
 
     first, again, theirs = fastest(
         lambda: ours(to_device(records, torch.device("cpu"))),
@@ -102,7 +119,12 @@ def load_row(home: str) -> tuple:
     """Load in new processes, so that nothing is remembered; the megabytes are what loading adds at its peak."""
     runs = [_loaded(home) for _ in range(3)]
     seconds, peak, size = (min(column) for column in zip(*runs, strict=True))
-    return f"cached Purchase100 ({size:.0f} MB; peak {peak:.0f} MB) against {LIMIT:.0f} s", seconds, LIMIT, 1
+    return (
+        f"cached Purchase100 ({size:.0f} MB; peak {peak:.0f} MB) against {LIMIT:.0f} s",
+        seconds,
+        LIMIT,
+        1,
+    )
 
 
 def _loaded(home: str) -> tuple[float, float, float]:
@@ -117,7 +139,9 @@ print(time.perf_counter() - started, peak() - before, (records.x.nbytes + record
 """
     # A process inherits the peak of the one that starts it, so a small shell stands between this large one and it.
     command = ["sh", "-c", '"$0" -c "$1"; exit $?', sys.executable, program]
-    done = subprocess.run(command, env={**os.environ, "MIALIB_HOME": home}, check=True, capture_output=True)
+    done = subprocess.run(
+        command, env={**os.environ, "MIALIB_HOME": home}, check=True, capture_output=True
+    )
     seconds, peak, size = map(float, done.stdout.split())
     return seconds, peak, size
 

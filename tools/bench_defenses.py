@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lessonlib.costs import epoch_costs
 from mialib import profiles
+from mialib.course.costs import epoch_costs
 from mialib.defenses import CRL, DMP, DPSGD, AdvReg, Distillation, MixupMMD, RelaxLoss
 
 # MixupMMD's second pass in every epoch.
@@ -17,7 +17,13 @@ def rows() -> list[tuple]:
     found = epoch_costs(images, DEFENSES, rounds=3)
     plain, _ = found.pop("Plain")
     return [
-        (f"an epoch of {name}, resnet20, 512 letters", seconds, plain, plain / seconds, AIMS.get(name, ""))
+        (
+            f"an epoch of {name}, resnet20, 512 letters",
+            seconds,
+            plain,
+            plain / seconds,
+            AIMS.get(name, ""),
+        )
         for name, (seconds, _) in found.items()
     ]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from bench_data import fastest
 from torch.nn import functional as F
 
+from bench_data import fastest
 from mialib import data, models, sensitivity
 from mialib.data import Records
 from mialib.defenses import Past, Plain
@@ -32,7 +32,14 @@ def _tuning(name: str, records: Records) -> list[tuple]:
     model = models.build(name, shape=records.x.shape[1:], classes=records.classes)
 
     def epoch(defense: Plain) -> None:
-        fit(model, members, Recipe(epochs=1, lr=1e-4), defense=defense, reference=others, device="cpu")
+        fit(
+            model,
+            members,
+            Recipe(epochs=1, lr=1e-4),
+            defense=defense,
+            reference=others,
+            device="cpu",
+        )
 
     found = []
     for per, aim in (("batch", 0.45), ("epoch", "")):
@@ -40,14 +47,26 @@ def _tuning(name: str, records: Records) -> list[tuple]:
         tuning = Past(per=per, sample=half // 8)
         ours, plain = fastest(lambda tuning=tuning: epoch(tuning), lambda: epoch(Plain()), rounds=5)
         whole = (100 * plain + 20 * ours) / 120
-        found.append((f"a tuning epoch of PAST per {per}, {name}, {half:,} records", ours, plain, plain / ours, aim))
-        found.append(("   and its 100 + 20 epochs against 120 plain ones", whole, plain, plain / whole, 0.91))
+        found.append(
+            (
+                f"a tuning epoch of PAST per {per}, {name}, {half:,} records",
+                ours,
+                plain,
+                plain / ours,
+                aim,
+            )
+        )
+        found.append(
+            ("   and its 100 + 20 epochs against 120 plain ones", whole, plain, plain / whole, 0.91)
+        )
     return found
 
 
 def _sensitivity(records: Records) -> tuple:
     """The gap's gradient over 10,000 + 10,000 records beside two plain passes over them."""
-    model = models.build("resnet20", shape=records.x.shape[1:], classes=records.classes, width=8).eval()
+    model = models.build(
+        "resnet20", shape=records.x.shape[1:], classes=records.classes, width=8
+    ).eval()
     sides = [records.take(np.arange(start, start + 10_000)) for start in (0, 10_000)]
 
     def two_passes() -> None:
@@ -58,4 +77,10 @@ def _sensitivity(records: Records) -> tuple:
                 F.cross_entropy(model(inputs), labels).backward()
 
     ours, plain = fastest(lambda: sensitivity.gap_gradient(model, *sides), two_passes, rounds=2)
-    return ("sensitivity of a ResNet-20 on 10,000 + 10,000 letters against two passes", ours, plain, plain / ours, 0.83)
+    return (
+        "sensitivity of a ResNet-20 on 10,000 + 10,000 letters against two passes",
+        ours,
+        plain,
+        plain / ours,
+        0.83,
+    )

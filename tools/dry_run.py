@@ -44,13 +44,27 @@ def dry_run(configuration: Configuration) -> dict[str, int]:
     rng = np.random.default_rng(0)
     n = configuration.size or n
     # One pixel stands for all of them: the parts are chosen as in earnest, and nothing is allocated.
-    full = Records("noise", np.broadcast_to(np.uint8(0), (n, *shape)), rng.integers(classes, size=n), classes)
+    full = Records(
+        "noise", np.broadcast_to(np.uint8(0), (n, *shape)), rng.integers(classes, size=n), classes
+    )
     options = {"validation": configuration.validation, **configuration.split_options}
     sides = splits.split(configuration.split, full, seed=configuration.split_seed, **options)
     sizes = {name: len(part) for name, part in sides[configuration.side].parts().items()}
-    noise = Records("noise", rng.integers(0, 2, (8 * BATCH, *shape), np.uint8), np.arange(8 * BATCH) % classes, classes)
-    side = Side(*(noise.take(np.arange(start, start + 2 * BATCH)) for start in range(0, 8 * BATCH, 2 * BATCH)))
-    from_scratch = {name: value for name, value in configuration.options.items() if name != "pretrained"}
+    noise = Records(
+        "noise",
+        rng.integers(0, 2, (8 * BATCH, *shape), np.uint8),
+        np.arange(8 * BATCH) % classes,
+        classes,
+    )
+    side = Side(
+        *(
+            noise.take(np.arange(start, start + 2 * BATCH))
+            for start in range(0, 8 * BATCH, 2 * BATCH)
+        )
+    )
+    from_scratch = {
+        name: value for name, value in configuration.options.items() if name != "pretrained"
+    }
     model = models.build(configuration.model, shape=shape, classes=classes, **from_scratch)
     for stage in (*configuration.before, configuration):
         recipe = dataclasses.replace(stage.recipe, epochs=1, batch_size=BATCH)
@@ -66,7 +80,9 @@ def main(name: str) -> None:
         started = time.perf_counter()
         sizes = dry_run(configuration)
         parts = ", ".join(f"{part} {size:,}" for part, size in sizes.items())
-        print(f"{title:<28}{configuration.model:<14}{time.perf_counter() - started:>6.1f} s   {parts}")
+        print(
+            f"{title:<28}{configuration.model:<14}{time.perf_counter() - started:>6.1f} s   {parts}"
+        )
 
 
 if __name__ == "__main__":

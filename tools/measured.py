@@ -12,18 +12,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from readme import filled
-from record import MEASURED, every_attack
 from tqdm.auto import tqdm
 
-from lessonlib import plots
-from lessonlib.photographs import as_text
-from lessonlib.sweeps import Sweep
+from mialib.course import plots
+from mialib.course.photographs import as_text
+from mialib.course.sweeps import Sweep
 from mialib.signals import Signals
 from mialib.store import read_json
-from notebooks import ROOT
+from paths import ROOT
+from readme import filled
+from record import MEASURED, every_attack
 
-TABLE = ROOT / "data" / "sweeps" / "photographs.npz"
+TABLE = ROOT / "mialib" / "shipped" / "sweeps" / "photographs.npz"
 PICTURE = ROOT / "data" / "figures" / "photographs.png"
 PAGES = MEASURED / "README.md", ROOT / "README.md"
 TRAININGS = {
@@ -49,7 +49,17 @@ TRAININGS = {
     "stopped early, epoch 27": "images-cifar10-stop-after=27",
     "stopped early, epoch 30": "images-cifar10-stop-after=30",
 }
-FAMILIES = ("PAST", "RelaxLoss", "CRL", "AdvReg", "Mixup+MMD", "DMP", "IMP", "butterfly", "stopped early")
+FAMILIES = (
+    "PAST",
+    "RelaxLoss",
+    "CRL",
+    "AdvReg",
+    "Mixup+MMD",
+    "DMP",
+    "IMP",
+    "butterfly",
+    "stopped early",
+)
 SPARSE = ("undefended", "IMP", "butterfly", "stopped early")  # in the table of defense levels
 FACTS = ("loss_gap", "remaining", "defense_level")
 
@@ -59,7 +69,9 @@ def side_by_side(folders: dict[str, Path]) -> Sweep:
     rows, votes, correct = [], [], []
     for name, folder in tqdm(folders.items(), "real runs", delay=2, leave=False):
         result = read_json(folder / "result.json")
-        target, shadow = (Signals.read(folder / side / "signals.npz") for side in ("target", "shadow"))
+        target, shadow = (
+            Signals.read(folder / side / "signals.npz") for side in ("target", "shadow")
+        )
         scores = every_attack(shadow, target.public(), leave_out=["discriminator"])
         votes.append([one >= 0 for one in scores.values()])
         correct.append(target.correct())
@@ -86,7 +98,9 @@ def picture(sweep: Sweep) -> plots.Picture:
         if family in FAMILIES:
             series[family].append(point)
             labels[family].append(setting.removeprefix("S = 2, ").partition(", λ")[0])
-    several = {family: some for family, some in labels.items() if len(some) > 1}  # The legend names the others.
+    several = {
+        family: some for family, some in labels.items() if len(some) > 1
+    }  # The legend names the others.
     return plots.tradeoff(series, undefended=points[0], labels=several)
 
 

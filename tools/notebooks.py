@@ -27,7 +27,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tqdm import tqdm
 
-ROOT = Path(__file__).resolve().parents[1]
+from paths import ROOT
+
 SOURCES = ROOT / "notebooks" / "source"
 NOTEBOOKS = ROOT / "notebooks"
 BUILD = ROOT / "build"
@@ -86,11 +87,15 @@ class Lesson:
 def read_lesson(path: Path) -> Lesson:
     """Read a source: YAML between two `# ---` lines, then py:percent cells."""
     _, front, body = path.read_text(encoding="utf-8").split("# ---\n", 2)
-    matter = yaml.safe_load("\n".join(line.removeprefix("#").removeprefix(" ") for line in front.splitlines()))
+    matter = yaml.safe_load(
+        "\n".join(line.removeprefix("#").removeprefix(" ") for line in front.splitlines())
+    )
     missing = {"title", "question", "goals", "needs", "read", "reproduces"} - set(matter)
     if missing:
         raise ValueError(f"{path.name}: the front matter lacks {', '.join(sorted(missing))}.")
-    return Lesson(path.stem, matter, [c for c in jupytext.reads(body, fmt="py:percent").cells if c.source])
+    return Lesson(
+        path.stem, matter, [c for c in jupytext.reads(body, fmt="py:percent").cells if c.source]
+    )
 
 
 def lessons() -> list[Lesson]:
@@ -122,7 +127,10 @@ def assemble(lesson: Lesson, series: list[Lesson]) -> NotebookNode:
         new_markdown_cell(header),
         new_code_cell(SETUP.format(address=address), metadata={"tags": ["setup"]}),
         new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
-        *(new_markdown_cell(c.source) if c.cell_type == "markdown" else new_code_cell(c.source) for c in lesson.cells),
+        *(
+            new_markdown_cell(c.source) if c.cell_type == "markdown" else new_code_cell(c.source)
+            for c in lesson.cells
+        ),
         new_markdown_cell(FOOTER.format(neighbours=_neighbours(lesson, series))),
     ]
     for position, cell in enumerate(cells):
@@ -132,7 +140,14 @@ def assemble(lesson: Lesson, series: list[Lesson]) -> NotebookNode:
     return new_notebook(cells=cells, metadata=metadata)
 
 
-def execute(notebook: NotebookNode, *, title: str, home: Path, profile: str = "quick", figures: Path | None = None):
+def execute(
+    notebook: NotebookNode,
+    *,
+    title: str,
+    home: Path,
+    profile: str = "quick",
+    figures: Path | None = None,
+):
     """Run the notebook in place and fill its braces; yields the kernel's client before it shuts down."""
     cell_tagged(notebook, "parameters").source = PARAMETERS.replace("quick", profile)
     environment = {**os.environ, "MIALIB_HOME": str(home), "TQDM_DISABLE": "1"}
@@ -140,9 +155,14 @@ def execute(notebook: NotebookNode, *, title: str, home: Path, profile: str = "q
         environment["MIALIB_FIGURES"] = str(figures)
     quiet = ["--log-level=ERROR"]
     place = {"metadata": {"path": str(ROOT)}}
-    client = NotebookClient(notebook, timeout=1800, kernel_name="python3", resources=place, extra_arguments=quiet)
+    client = NotebookClient(
+        notebook, timeout=1800, kernel_name="python3", resources=place, extra_arguments=quiet
+    )
     cold, started = not (home / "runs").exists(), time.perf_counter()
-    with client.setup_kernel(env=environment), tqdm(total=len(notebook.cells), desc=title, unit="cell") as bar:
+    with (
+        client.setup_kernel(env=environment),
+        tqdm(total=len(notebook.cells), desc=title, unit="cell") as bar,
+    ):
         for position, cell in enumerate(notebook.cells):
             if cell.cell_type == "code":
                 client.execute_cell(cell, position)
@@ -154,7 +174,9 @@ def execute(notebook: NotebookNode, *, title: str, home: Path, profile: str = "q
     start = "with nothing trained before" if cold else "with what was trained before"
     facts = {"seconds": f"{seconds:.0f}", "verified": time.strftime("%Y-%m-%d"), "profile": profile}
     facts |= {"start": start, "cores": os.cpu_count()}
-    notebook.cells[0].source = BRACES.sub(lambda match: str(facts[match[1]]), notebook.cells[0].source)
+    notebook.cells[0].source = BRACES.sub(
+        lambda match: str(facts[match[1]]), notebook.cells[0].source
+    )
     notebook.metadata["mialib"] = {"seconds": seconds, "profile": profile}
     clean(notebook)
 
@@ -171,7 +193,9 @@ def clean(notebook: NotebookNode) -> None:
             if not output.data["text/plain"].startswith("A slider"):
                 outputs.remove(output)
         for output in outputs:
-            if output.output_type == "error" or (output.output_type == "stream" and output.name == "stderr"):
+            if output.output_type == "error" or (
+                output.output_type == "stream" and output.name == "stderr"
+            ):
                 raise RuntimeError(f"Cell {cell.id} wrote to stderr: {json.dumps(output)[:2000]}")
 
 
@@ -246,11 +270,12 @@ def build(chosen: list[Lesson], series: list[Lesson]) -> None:
 def run(chosen: list[Lesson], series: list[Lesson], profile: str) -> None:
     """Execute into build/ and say what was made."""
     import pages
-
     from mialib import store
 
     BUILD.mkdir(exist_ok=True)
-    done = execute_all(chosen, series, home=store.home(), profile=profile, figures=BUILD / "figures")
+    done = execute_all(
+        chosen, series, home=store.home(), profile=profile, figures=BUILD / "figures"
+    )
     for name, notebook in done.items():
         nbformat.write(notebook, BUILD / f"{name}.ipynb")
     pages.write(done, {lesson.name: lesson for lesson in series}, BUILD)
@@ -258,7 +283,9 @@ def run(chosen: list[Lesson], series: list[Lesson], profile: str) -> None:
     for name, notebook in done.items():
         print(f"{name:<28}{notebook.metadata['mialib']['seconds']:>8.1f}")
     figures = len(list((BUILD / "figures").glob("*.png")))
-    print(f"\nMade {len(done)} notebooks, their pages and {figures} figures (PNG and SVG) in build/.")
+    print(
+        f"\nMade {len(done)} notebooks, their pages and {figures} figures (PNG and SVG) in build/."
+    )
     print("Read:  open build/index.html in a browser.\nMove the sliders:  make lab")
     _complain_about_missing(chosen, done)
 
@@ -269,13 +296,19 @@ def _complain_about_missing(chosen: list[Lesson], done: dict) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=["build", "run"])
-    parser.add_argument("--only", nargs="*", default=[], help="lessons, by the start of their names: 00 01")
+    parser.add_argument(
+        "--only", nargs="*", default=[], help="lessons, by the start of their names: 00 01"
+    )
     parser.add_argument("--profile", default="quick")
     arguments = parser.parse_args()
     series = lessons()
-    chosen = [one for one in series if not arguments.only or one.name.startswith(tuple(arguments.only))]
+    chosen = [
+        one for one in series if not arguments.only or one.name.startswith(tuple(arguments.only))
+    ]
     if arguments.what == "build":
         build(chosen, series)
     else:

@@ -11,26 +11,36 @@ from nbconvert import HTMLExporter
 from nbformat import NotebookNode
 from pygments.formatters import HtmlFormatter
 
-STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8") + HtmlFormatter(style="xcode").get_style_defs(
-    "pre"
-)
+STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8") + HtmlFormatter(
+    style="xcode"
+).get_style_defs("pre")
 
 
 def write(notebooks: dict[str, NotebookNode], lessons: dict, folder: Path) -> None:
     """Write NAME.html for each notebook, and index.html."""
     for name, notebook in notebooks.items():
-        body = _mathml(HTMLExporter(template_name="basic", exclude_anchor_links=True).from_notebook_node(notebook)[0])
+        body = _mathml(
+            HTMLExporter(template_name="basic", exclude_anchor_links=True).from_notebook_node(
+                notebook
+            )[0]
+        )
         body = re.sub(r'href="(\d\d_\w+)\.ipynb"', r'href="\1.html"', body)
         nav = f'<nav><a href="index.html">All lessons</a> · <a href="{name}.ipynb">the notebook</a></nav>'
         _page(folder / f"{name}.html", lessons[name].front["title"], f"<main>{nav}{body}</main>")
-    cards = "".join(_card(name, lessons[name], notebook, folder) for name, notebook in notebooks.items())
+    cards = "".join(
+        _card(name, lessons[name], notebook, folder) for name, notebook in notebooks.items()
+    )
     lead = (
         "Can an attacker tell whether a record was in a model’s training set, and what can training do about it? "
         "Each lesson answers one question with code to read, figures that the code draws, and numbers with intervals."
     )
     title = "Membership inference, from scratch"
     top = f'<h1>{title}</h1><p class="lead">{lead}</p>'
-    _page(folder / "index.html", title, f'<main class="wide">{top}<div class="cards">{cards}</div></main>')
+    _page(
+        folder / "index.html",
+        title,
+        f'<main class="wide">{top}<div class="cards">{cards}</div></main>',
+    )
 
 
 def _card(name: str, lesson, notebook: NotebookNode, folder: Path) -> str:
@@ -58,6 +68,11 @@ def _mathml(body: str) -> str:
     """Turn $…$ and $$…$$ outside code into MathML, which browsers draw without any script."""
     pieces = re.split(r"(<pre.*?</pre>|<code.*?</code>|<img[^>]*>)", body, flags=re.S)
     for at in range(0, len(pieces), 2):
-        text = re.sub(r"\$\$(.+?)\$\$", lambda m: convert(html.unescape(m[1]), display="block"), pieces[at], flags=re.S)
+        text = re.sub(
+            r"\$\$(.+?)\$\$",
+            lambda m: convert(html.unescape(m[1]), display="block"),
+            pieces[at],
+            flags=re.S,
+        )
         pieces[at] = re.sub(r"\$([^$\n]+?)\$", lambda m: convert(html.unescape(m[1])), text)
     return "".join(pieces)

@@ -21,7 +21,10 @@ from pathlib import Path
 
 import numpy as np
 
-RECORD, BANK = (Path(__file__).resolve().parents[1] / "data" / name for name in ("peers.json", "bank/letters.json"))
+RECORD, BANK = (
+    Path(__file__).resolve().parents[1] / "data" / name
+    for name in ("peers.json", "bank/letters.json")
+)
 TARGET, SHADOW, REFERENCES = 0, 2, slice(2, None)  # Model 1 is the target's complement.
 
 
@@ -31,9 +34,15 @@ def our_auc(row: dict) -> float:
 
     models = bank.load(views="views" in row["arrays"])
     target, references = models.signals(TARGET), models.take(REFERENCES)
-    if "31 references" in row["arrays"]:  # Each of them twice: a bank and its population have equally many models.
-        references = replace(references, population=references.population.take(np.tile(np.arange(31), 2)))
-    attack = getattr(attacks, row["ours"], None) or (lambda _, target: attacks.METRICS[row["ours"]](target))
+    if (
+        "31 references" in row["arrays"]
+    ):  # Each of them twice: a bank and its population have equally many models.
+        references = replace(
+            references, population=references.population.take(np.tile(np.arange(31), 2))
+        )
+    attack = getattr(attacks, row["ours"], None) or (
+        lambda _, target: attacks.METRICS[row["ours"]](target)
+    )
     return metrics.auc(attack(references, target.public(), **row["our_settings"]), target.is_member)
 
 
@@ -59,28 +68,48 @@ def art(row: dict, a: dict[str, np.ndarray]) -> float:
     from sklearn.metrics import roc_auc_score
 
     classes, held, truth, y = a["logits"].shape[1], a["shadow_in"], a["is_member"], a["labels"]
-    answers = BlackBoxClassifier(lambda x: x, (classes,), classes)  # The records it is asked about are its answers.
+    answers = BlackBoxClassifier(
+        lambda x: x, (classes,), classes
+    )  # The records it is asked about are its answers.
     attack = getattr(membership_inference, row["attack"])(answers, **row["settings"])
     if not row["settings"]:
         return roc_auc_score(truth, attack.infer(a["logits"], y))
-    name, known = ("probabilities", (y[held], y[~held], y)) if "labels" in row["arrays"] else ("phi", (None,) * 3)
+    name, known = (
+        ("probabilities", (y[held], y[~held], y))
+        if "labels" in row["arrays"]
+        else ("phi", (None,) * 3)
+    )
     shadow, own = a[f"shadow_{name}"], a[name][:, :1] if name == "phi" else a[name]
     attack.fit(None, known[0], None, known[1], pred=shadow[held], test_pred=shadow[~held])
     return roc_auc_score(truth, attack.infer(None, known[2], pred=own, probabilities=True)[:, 0])
 
 
 def tf(row: dict, a: dict[str, np.ndarray]) -> float:
-    from tensorflow_privacy.privacy.privacy_tests.membership_inference_attack import advanced_mia, data_structures
-    from tensorflow_privacy.privacy.privacy_tests.membership_inference_attack import membership_inference_attack as mia
+    from tensorflow_privacy.privacy.privacy_tests.membership_inference_attack import (
+        advanced_mia,
+        data_structures,
+    )
+    from tensorflow_privacy.privacy.privacy_tests.membership_inference_attack import (
+        membership_inference_attack as mia,
+    )
 
     kind, columns = row["attack"], [name for name in ("logits", "labels") if name in row["arrays"]]
     if kind.startswith("compute"):
-        phi = [a[name] if "views" in row["arrays"] else a[name][..., :1] for name in ("phi", "phi_in", "phi_out")]
+        phi = [
+            a[name] if "views" in row["arrays"] else a[name][..., :1]
+            for name in ("phi", "phi_in", "phi_out")
+        ]
         scores = getattr(advanced_mia, kind)(*phi, **row["settings"])
-        kind, columns, a = "THRESHOLD_ATTACK", ["loss"], a | {"loss": -scores if "offset" in kind else scores}
+        kind, columns, a = (
+            "THRESHOLD_ATTACK",
+            ["loss"],
+            a | {"loss": -scores if "offset" in kind else scores},
+        )
     sides = (("train", a["is_member"]), ("test", ~a["is_member"]))
     given = {f"{name}_{side}": a[name][rows] for name in columns for side, rows in sides}
-    found = mia.run_attacks(data_structures.AttackInputData(**given), None, [data_structures.AttackType[kind]])
+    found = mia.run_attacks(
+        data_structures.AttackInputData(**given), None, [data_structures.AttackType[kind]]
+    )
     return found.single_attack_results[0].get_auc()
 
 
@@ -93,7 +122,9 @@ def privacyguard(row: dict, a: dict[str, np.ndarray]) -> float:
 
     def frame(score: np.ndarray, **more: np.ndarray) -> pd.DataFrame:
         parts = [pd.DataFrame(x).add_prefix(f"{name}_") for name, x in more.items()]
-        return pd.concat([pd.DataFrame({"user_id": range(len(score)), "score_orig": score}), *parts], axis=1)
+        return pd.concat(
+            [pd.DataFrame({"user_id": range(len(score)), "score_orig": score}), *parts], axis=1
+        )
 
     if row["attack"] == "LiraAttack":
         attack, records, population = lira_attack.LiraAttack, frame(a["phi"][:, 0]), []
@@ -107,30 +138,43 @@ def privacyguard(row: dict, a: dict[str, np.ndarray]) -> float:
         population = [frame(expit(a["z_phi"]), score_ref=z, member_ref=np.zeros_like(z))]
     sides = (records[a["is_member"]].copy(), records[~a["is_member"]].copy(), *population)
     found = attack(*sides, AggregationType.NONE, **row["settings"]).run_attack()
-    scores = np.r_[found.df_train_user["score"], found.df_test_user["score"]]  # The members come first.
+    scores = np.r_[
+        found.df_train_user["score"], found.df_test_user["score"]
+    ]  # The members come first.
     return roc_auc_score(np.sort(a["is_member"])[::-1], scores)
 
 
 def ask(peer: str, path: Path) -> dict:
     """A peer's AUC for each of its rows, in their order."""
-    rows = [row for row in json.loads(RECORD.read_text(encoding="utf-8"))["rows"] if row["peer"] == peer]
+    rows = [
+        row for row in json.loads(RECORD.read_text(encoding="utf-8"))["rows"] if row["peer"] == peer
+    ]
     with contextlib.redirect_stdout(sys.stderr):  # Some of them print.
         found = [float(globals()[peer](row, dict(np.load(path)))) for row in rows]
-    return {"peer": peer, "version": version(rows[0]["package"]), "numpy": version("numpy"), "auc": found}
+    return {
+        "peer": peer,
+        "version": version(rows[0]["package"]),
+        "numpy": version("numpy"),
+        "auc": found,
+    }
 
 
 def compared(row: dict, theirs: float, ours: float) -> dict:
     """The results of a row."""
     if (abs(theirs - ours) <= 1e-6) == bool(row["why"]):
         pair = f"{row['attack']} has {theirs:.7f}, {row['ours']} {ours:.7f}, unlike what `why` in data/peers.json says."
-        raise ValueError(f"{pair} Export and ask again if the bank is new; if not, find the reason and correct `why`.")
+        raise ValueError(
+            f"{pair} Export and ask again if the bank is new; if not, find the reason and correct `why`."
+        )
     verdict = f"differs: {row['why']}" if row["why"] else "agrees"
     return {"their_auc": theirs, "our_auc": ours, "difference": theirs - ours, "verdict": verdict}
 
 
 def record(paths: list[Path]) -> None:
     """Put the peers' results beside ours."""
-    kept, bank, *results = (json.loads(path.read_text(encoding="utf-8")) for path in (RECORD, BANK, *paths))
+    kept, bank, *results = (
+        json.loads(path.read_text(encoding="utf-8")) for path in (RECORD, BANK, *paths)
+    )
     kept["bank"] = bank["sha256"]
     for found in results:
         rows = [row for row in kept["rows"] if row["peer"] == found["peer"]]
@@ -140,7 +184,9 @@ def record(paths: list[Path]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("step", choices=("export", "art", "tf", "privacyguard", "record"))
     parser.add_argument("files", type=Path, nargs="+")
     step, files = vars(parser.parse_args()).values()

@@ -2,11 +2,11 @@
 
 import base64
 import re
-from pathlib import Path
 
 import nbformat
 
-ROOT = Path(__file__).resolve().parents[1]
+from paths import ROOT
+
 PICTURE = ROOT / "data" / "figures" / "01_threshold.png"
 PLACE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end of \2 -->)", re.S)
 
@@ -21,7 +21,11 @@ def table(series: list) -> str:
     rows = ["| lesson | question | read | run | reproduces |", "|---|---|---|---|---|"]
     for lesson in series:
         path = ROOT / "notebooks" / f"{lesson.name}.ipynb"
-        seconds = nbformat.read(path, as_version=4).metadata["mialib"]["seconds"] if path.exists() else float("nan")
+        seconds = (
+            nbformat.read(path, as_version=4).metadata["mialib"]["seconds"]
+            if path.exists()
+            else float("nan")
+        )
         front = lesson.front
         rows.append(
             f"| [{lesson.number} {front['title']}](notebooks/{lesson.name}.ipynb) | {front['question']} "

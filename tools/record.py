@@ -26,7 +26,7 @@ from mialib.defenses import Plain, named
 from mialib.signals import Signals
 from mialib.sparsity.magnitude import remaining
 from mialib.store import read_json, write_json
-from notebooks import ROOT
+from paths import ROOT
 
 KEPT = ("config.json", "metrics.json", "provenance.json", "trace.npz")
 MEASURED = ROOT / "data" / "measured"
@@ -53,7 +53,9 @@ def record(
     elif defense:
         configuration = configuration.but(defense=defense)
     pair = runs.get_all([configuration, configuration.but(side="shadow")])
-    folder = MEASURED / "-".join([profile, *experiment.split(), short_name(configuration.data), label(configuration)])
+    folder = MEASURED / "-".join(
+        [profile, *experiment.split(), short_name(configuration.data), label(configuration)]
+    )
     for run in pair:
         place = folder / run.configuration.side
         place.mkdir(parents=True, exist_ok=True)
@@ -72,28 +74,47 @@ def label(configuration: runs.Configuration) -> str:
     """The defense and those of its settings that differ from the defaults."""
     defense = configuration.defense
     usual = vars(type(defense)())
-    return "-".join([type(defense).__name__.lower(), *(f"{k}={v}" for k, v in vars(defense).items() if usual[k] != v)])
+    return "-".join(
+        [
+            type(defense).__name__.lower(),
+            *(f"{k}={v}" for k, v in vars(defense).items() if usual[k] != v),
+        ]
+    )
 
 
 def watch(run: runs.Run, noise: bool) -> Signals:
     """All that the attacks below ask of a model, as PAST asks it: three angles, five shifts."""
-    return observe.watch(run, rotations=(-4, 0, 4), shifts=observe.shell(1), noise=noise, gradient=True)
+    return observe.watch(
+        run, rotations=(-4, 0, 4), shifts=observe.shell(1), noise=noise, gradient=True
+    )
 
 
 def remains(run: runs.Run) -> float:
     """Percent of the dense network's parameters that this one has and has not pruned."""
-    options = {name: value for name, value in run.configuration.options.items() if name not in ("segments", "factors")}
+    options = {
+        name: value
+        for name, value in run.configuration.options.items()
+        if name not in ("segments", "factors")
+    }
     network, dense = run.load_model(), run.configuration.but(options=options).build_model()
-    size, full = (sum(parameter.numel() for parameter in model.parameters()) for model in (network, dense))
+    size, full = (
+        sum(parameter.numel() for parameter in model.parameters()) for model in (network, dense)
+    )
     return remaining(network) * size / full
 
 
-def every_attack(shadow: Signals, target: Signals, *, leave_out: Collection[str] = ()) -> dict[str, np.ndarray]:
+def every_attack(
+    shadow: Signals, target: Signals, *, leave_out: Collection[str] = ()
+) -> dict[str, np.ndarray]:
     """Scores of every attack that one shadow and these signals allow; the target must be public."""
     threshold = partial(attacks.threshold_attack, shadow, target)
     views = partial(attacks.augmentation_attack, shadow, target, form="past")
     found = {
-        **{name: partial(threshold, score=score) for name, score in attacks.METRICS.items() if name != "confidence"},
+        **{
+            name: partial(threshold, score=score)
+            for name, score in attacks.METRICS.items()
+            if name != "confidence"
+        },
         "loss, a threshold a class": partial(threshold, per_class=True),
         "neural, PAST": partial(attacks.neural_attack, shadow, target),
         "neural, CRL": partial(attacks.neural_attack, shadow, target, form="crl"),
@@ -104,7 +125,9 @@ def every_attack(shadow: Signals, target: Signals, *, leave_out: Collection[str]
         "gradient ℓ2": partial(attacks.gradient_attack, shadow, target),
     }
     asks = {"discriminator": "noise", "rotation, PAST": "rotations", "translation, PAST": "shifts"}
-    possible = [name for name in found if asks.get(name) in (None, *target.more) and name not in leave_out]
+    possible = [
+        name for name in found if asks.get(name) in (None, *target.more) and name not in leave_out
+    ]
     return {name: found[name]() for name in possible}
 
 
@@ -112,10 +135,18 @@ def summary(folder: Path) -> dict:
     """Every attack on the target with intervals, and whether the target memorised enough to count."""
     target, shadow = (Signals.read(folder / side / "signals.npz") for side in ("target", "shadow"))
     found = every_attack(shadow, target.public())
-    evaluated = {name: dataclasses.asdict(metrics.evaluate(scores, target.is_member)) for name, scores in found.items()}
+    evaluated = {
+        name: dataclasses.asdict(metrics.evaluate(scores, target.is_member))
+        for name, scores in found.items()
+    }
     facts = read_json(folder / "target" / "metrics.json")
     counts = facts["accuracy"]["train"] >= 0.99 and evaluated["loss"]["advantage"]["value"] >= 0.3
-    found = {"counts": counts, "accuracy": facts["accuracy"], "loss_gap": facts["loss_gap"], "attacks": evaluated}
+    found = {
+        "counts": counts,
+        "accuracy": facts["accuracy"],
+        "loss_gap": facts["loss_gap"],
+        "attacks": evaluated,
+    }
     if "discriminator" in evaluated:
         found["defense_level"] = defense_level(evaluated["discriminator"]["advantage"])
     return found
@@ -123,7 +154,9 @@ def summary(folder: Path) -> dict:
 
 def defense_level(advantage: dict[str, float]) -> dict[str, float]:
     """The sparsity paper's D, with its interval; of as many members as others, A = 50 + 50·advantage percent."""
-    value, low, high = (metrics.defense_level(50 + 50 * advantage[name]) for name in ("value", "high", "low"))
+    value, low, high = (
+        metrics.defense_level(50 + 50 * advantage[name]) for name in ("value", "high", "low")
+    )
     return {"value": value, "low": low, "high": high}
 
 
@@ -140,26 +173,38 @@ def parse_defense(name: str, *settings: str) -> Plain:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("profile", choices=profiles.PROFILES)
     parser.add_argument("experiment")
     parser.add_argument("--data", help="an .npz or image folder to use in place of the download")
-    parser.add_argument("--note", default="", help="what a reader must know of that data; needed with --data")
-    parser.add_argument("--defense", nargs="+", default=[], help="a name and settings: LabelSmoothing strength=0.3")
-    parser.add_argument("--then", nargs="+", default=[], help="the same, trained on from the experiment's models")
+    parser.add_argument(
+        "--note", default="", help="what a reader must know of that data; needed with --data"
+    )
+    parser.add_argument(
+        "--defense", nargs="+", default=[], help="a name and settings: LabelSmoothing strength=0.3"
+    )
+    parser.add_argument(
+        "--then", nargs="+", default=[], help="the same, trained on from the experiment's models"
+    )
     parser.add_argument("--no-noise", action="store_true", help="leave out the discriminator")
     arguments = parser.parse_args()
     if arguments.data and not arguments.note:
         parser.error("--data needs a --note that says how it differs from the download")
     if arguments.defense and arguments.then:
-        parser.error("--defense takes the place of the experiment's defense, --then follows it; give one of them")
+        parser.error(
+            "--defense takes the place of the experiment's defense, --then follows it; give one of them"
+        )
     named = arguments.defense or arguments.then
     defense = parse_defense(*named) if named else None
     about = (arguments.profile, arguments.experiment, arguments.data, arguments.note)
     result = record(*about, defense, stage=bool(arguments.then), noise=not arguments.no_noise)
     print(f"accuracy {result['accuracy']}\ncounts: {result['counts']}")
     for name, evaluation in result["attacks"].items():
-        print(f"{name:<28}AUC {evaluation['auc']['value']:.3f}   advantage {evaluation['advantage']['value']:.3f}")
+        print(
+            f"{name:<28}AUC {evaluation['auc']['value']:.3f}   advantage {evaluation['advantage']['value']:.3f}"
+        )
 
 
 if __name__ == "__main__":

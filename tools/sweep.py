@@ -1,4 +1,4 @@
-"""Make the shipped tables: every setting of a sweep, target and shadow, attacked by every attack (`lessonlib.sweeps`).
+"""Make the shipped tables: every setting of a sweep, target and shadow, attacked by every attack (`mialib.course.sweeps`).
 
     python tools/sweep.py simple            # one of the names in SWEEPS, or several; all of them takes about an hour
 
@@ -17,12 +17,11 @@ from types import SimpleNamespace
 
 import numpy as np
 from joblib import Parallel, delayed
-from record import every_attack
 from tqdm.auto import tqdm
 
-from lessonlib.sweeps import EDGES, FPRS, MARGINS, Sweep, load
 from mialib import metrics, observe, profiles, runs, sensitivity
 from mialib.configurations import Configuration
+from mialib.course.sweeps import EDGES, FPRS, MARGINS, Sweep, load
 from mialib.defenses import (
     CRL,
     DMP,
@@ -47,10 +46,15 @@ from mialib.defenses.pruning import imp
 from mialib.signals import Signals, collect, loss_gap, predict
 from mialib.sparsity.magnitude import layers, masks, remaining
 from mialib.training import fit
-from notebooks import ROOT
+from paths import ROOT
+from record import every_attack
 
 QUICK = profiles.load("quick")
-ALPHAS, STRENGTHS, EPOCHS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5), (1e-4, 5e-4, 1e-3, 2e-3, 5e-3), (5, 10, 20, 40)
+ALPHAS, STRENGTHS, EPOCHS = (
+    (0.0, 0.5, 1.0, 1.5, 2.0, 2.5),
+    (1e-4, 5e-4, 1e-3, 2e-3, 5e-3),
+    (5, 10, 20, 40),
+)
 LEFT_OUT = ("loss, a threshold a class", "neural, CRL", "gradient ℓ1")  # near relatives of others
 
 
@@ -65,7 +69,9 @@ class Seen:
 
 def simple() -> Iterator[Configuration]:
     """Every simple defense at several strengths on the course's images."""
-    base = QUICK.images.but(trace=0, validation=0.1)  # Early stopping needs it, and all must have the same members.
+    base = QUICK.images.but(
+        trace=0, validation=0.1
+    )  # Early stopping needs it, and all must have the same members.
     yield base
     for make, strengths in (
         (L1, (3e-4, 1e-3, 2e-3, 4e-3)),
@@ -90,10 +96,17 @@ def past() -> Iterator[Configuration]:
     yield tuned(base, Past(0.0))
     for strength in STRENGTHS:
         yield from (tuned(base, Past(strength, alpha)) for alpha in ALPHAS)
-    yield from (tuned(base, Past(strength, 0.0)) for strength in (3e-3, 7e-3))  # to match an accuracy
+    yield from (
+        tuned(base, Past(strength, 0.0)) for strength in (3e-3, 7e-3)
+    )  # to match an accuracy
     for alpha in (0.0, 1.5):
         yield from (tuned(base, Past(s, alpha, penalty="l2")) for s in (3e-3, 1e-2, 3e-2))
-    for changes in ({"per": "epoch"}, {"proximal": True}, {"mixed_statistics": True}, {"clamp": 10.0}):
+    for changes in (
+        {"per": "epoch"},
+        {"proximal": True},
+        {"mixed_statistics": True},
+        {"clamp": 10.0},
+    ):
         yield from (tuned(base, Past(2e-3, alpha, **changes)) for alpha in (1.5, 2.5))
     for alpha in (0.0, 1.5):
         yield from (tuned(base, Past(2e-3, alpha), epochs) for epochs in EPOCHS if epochs != 20)
@@ -117,21 +130,27 @@ def relaxed() -> Iterator[Configuration]:
     for seed in range(3):
         for defense in (Plain(), RelaxLoss(0.5), RelaxLoss(1.0), CRL(0.5), CRL(1.0)):
             yield LONG.but(defense=defense, seed=seed)
-        yield from (LONG.but(defense=CRL(alpha, center_weight=0.0), seed=seed) for alpha in (0.5, 1.0))
+        yield from (
+            LONG.but(defense=CRL(alpha, center_weight=0.0), seed=seed) for alpha in (0.5, 1.0)
+        )
     more = [RelaxLoss(0.25), RelaxLoss(1.5), RelaxLoss(0.5, form="crl"), RelaxLoss(1.0, form="crl")]
     more += [CRL(alpha, center_weight=weight) for alpha in (0.25, 1.5) for weight in (0.0, 0.1)]
     for alpha in (0.5, 1.0):
         more += [CRL(alpha, center_weight=0.3)]
         more += [CRL(alpha, limit) for limit in (0.75, 1.0)]
         more += [CRL(alpha, tau_rce=tau) for tau in (0.0, 0.2)]
-        more += [CRL(alpha, 10.0, 0.0, 0.0, weight) for weight in (1e-3, 1e-2)]  # centers without normalisation
+        more += [
+            CRL(alpha, 10.0, 0.0, 0.0, weight) for weight in (1e-3, 1e-2)
+        ]  # centers without normalisation
     more += [CRL(tau_rcl=0.3), CRL(tau_rcl=3.0), CRL(center_weight=1.0), CRL(printed_step=True)]
     # Limits that the center loss comes below, so that it relaxes.
     more += [CRL(alpha, 25.0, 0.0, 0.0, 1e-2) for alpha in (0.5, 1.0)]
     more += [CRL(alpha_rcl=0.65, center_weight=0.3), CRL(alpha_rcl=3.5, tau_rcl=0.3)]
     yield from (LONG.but(defense=defense) for defense in more)
     for seed in (1, 2):  # What lesson 10 recommends.
-        yield from (LONG.but(defense=one, seed=seed) for one in (CRL(center_weight=0.3), CRL(tau_rcl=0.3)))
+        yield from (
+            LONG.but(defense=one, seed=seed) for one in (CRL(center_weight=0.3), CRL(tau_rcl=0.3))
+        )
 
 
 def learned() -> Iterator[Configuration]:
@@ -142,13 +161,22 @@ def learned() -> Iterator[Configuration]:
     yield from (LONG.but(defense=AdvReg(strength)) for strength in (0.3, 1.0, 3.0))
     yield from (LONG.but(defense=MixupMMD(strength)) for strength in (0.0, 1.0, 3.0, 10.0))
     yield from (LONG.but(defense=MixupMMD(strength, mixup=0.0)) for strength in (1.0, 3.0, 10.0))
-    yield from (LONG.then(defense, longer) for defense in (DMP(source="selected"), DMP(), DMP(source="synthetic")))
+    yield from (
+        LONG.then(defense, longer)
+        for defense in (DMP(source="selected"), DMP(), DMP(source="synthetic"))
+    )
     yield from (LONG.then(Distillation(temperature), usual) for temperature in (1.0, 4.0))
     yield private
-    yield from (private.but(defense=DPSGD(noise), recipe=replace(usual, lr=0.5)) for noise in (0.3, 1.0, 3.0))
+    yield from (
+        private.but(defense=DPSGD(noise), recipe=replace(usual, lr=0.5))
+        for noise in (0.3, 1.0, 3.0)
+    )
     tuning = replace(usual, epochs=20, lr=0.02)
     for defense in (Plain(), RelaxLoss(0.5), CRL(0.5), AdvReg(1.0), MixupMMD(3.0)):
-        yield from (LONG.but(defense=defense).then(Past(strength, 1.5), tuning) for strength in (0.0, 1e-3, 1e-2))
+        yield from (
+            LONG.but(defense=defense).then(Past(strength, 1.5), tuning)
+            for strength in (0.0, 1e-3, 1e-2)
+        )
 
 
 DENSE = QUICK.experiments["images dense"]
@@ -163,7 +191,9 @@ def pruned() -> Iterator[Configuration]:
         yield from imp(base, 3, share=0.0)[1:]
         yield from (imp(base, 1, share=round(1 - 0.64**k, 4))[-1] for k in (4, 8))
         yield from (base.but(defense=Stop(after)) for after in (3, 5, 7, 9, 12))
-        yield from (base.but(options={"width": width}, defense=BestCheckpoint()) for width in (2, 3, 5))
+        yield from (
+            base.but(options={"width": width}, defense=BestCheckpoint()) for width in (2, 3, 5)
+        )
         yield from imp(base, 8, share=0.36, rewind=True)[1:]
 
 
@@ -176,7 +206,9 @@ def butterflies() -> Iterator[Configuration]:
             yield base.but(options=base.options | {"segments": segments, "factors": factors})
 
 
-def by_configuration(configurations: list[Configuration], of: Callable[[Configuration], tuple]) -> list[tuple]:
+def by_configuration(
+    configurations: list[Configuration], of: Callable[[Configuration], tuple]
+) -> list[tuple]:
     """What the attacks said of each configuration's target, worked out side by side."""
     runs.get_all([c.but(side=side) for c in configurations for side in ("target", "shadow")])
     work = Parallel(n_jobs=-1, return_as="generator")(delayed(of)(c) for c in configurations)
@@ -185,7 +217,12 @@ def by_configuration(configurations: list[Configuration], of: Callable[[Configur
 
 def of_configuration(configuration: Configuration) -> tuple:
     pair = [runs.get(configuration.but(side=side)) for side in ("target", "shadow")]
-    return attacked(*(seen(run.load_model(), run.side, run.configuration, run.history[-1]["epoch"]) for run in pair))
+    return attacked(
+        *(
+            seen(run.load_model(), run.side, run.configuration, run.history[-1]["epoch"])
+            for run in pair
+        )
+    )
 
 
 def of_longer_run(configuration: Configuration) -> tuple:
@@ -199,11 +236,17 @@ def of_longer_run(configuration: Configuration) -> tuple:
         facts = {
             "loss_gap": loss_gap(run.signals),
             "train_accuracy": float(run.signals.members().correct().mean()),
-            "history": [{name: round(value, 4) for name, value in epoch.items()} for epoch in run.history],
-            "margins": [np.histogram(margin[rows], MARGINS)[0].tolist() for rows in (truth, ~truth)],
+            "history": [
+                {name: round(value, 4) for name, value in epoch.items()} for epoch in run.history
+            ],
+            "margins": [
+                np.histogram(margin[rows], MARGINS)[0].tolist() for rows in (truth, ~truth)
+            ],
             "roc": [round(float(tpr[fpr <= limit].max()), 4) for limit in FPRS],
         }
-        found.append(Seen(described(configuration, run.history[-1]["epoch"]), asked(model, run.side), facts))
+        found.append(
+            Seen(described(configuration, run.history[-1]["epoch"]), asked(model, run.side), facts)
+        )
     return attacked(*found)
 
 
@@ -222,8 +265,12 @@ def of_sparse_run(configuration: Configuration) -> tuple:
             "weights": measured({name: layer.weight for name, layer in layers(model).items()}),
         }
         if configuration in imp(DENSE, 8, share=0.36):  # The slider over rounds shows them.
-            facts["masks"] = {name: np.packbits(mask.numpy()).tobytes().hex() for name, mask in kept.items()}
-        settings = described(configuration, run.history[-1]["epoch"]) | {"rounds": len(configuration.before)}
+            facts["masks"] = {
+                name: np.packbits(mask.numpy()).tobytes().hex() for name, mask in kept.items()
+            }
+        settings = described(configuration, run.history[-1]["epoch"]) | {
+            "rounds": len(configuration.before)
+        }
         settings |= {"width": 8, "segments": 0, "factors": 0} | configuration.options
         found.append(Seen(settings, asked(model, run.side, noise=True), facts))
     return attacked(*found)
@@ -245,7 +292,11 @@ def watched_fit(configuration: Configuration) -> list[Seen]:
     def look(model, epoch: int) -> None:
         found.append(seen(model, side, configuration, epoch, found[-1].facts["gradients"]))
 
-    about = {"defense": configuration.defense, "seed": configuration.seed_for("fit"), "device": configuration.device}
+    about = {
+        "defense": configuration.defense,
+        "seed": configuration.seed_for("fit"),
+        "device": configuration.device,
+    }
     fit(model, side.train, configuration.recipe, **about, reference=side.inference, on_epoch=look)
     return found
 
@@ -253,12 +304,16 @@ def watched_fit(configuration: Configuration) -> list[Seen]:
 def seen(model, side, configuration: Configuration, epoch: int, before: dict | None = None) -> Seen:
     """Ask the model everything, and measure its weights and their sensitivity."""
     signals = asked(model, side)
-    gradients = {name: g.abs() for name, g in sensitivity.gap_gradient(model, side.train, side.test).items()}
+    gradients = {
+        name: g.abs() for name, g in sensitivity.gap_gradient(model, side.train, side.test).items()
+    }
     tuned_weights = sensitivity.weights(model)
     facts = {
         "loss_gap": loss_gap(signals),
         "train_accuracy": float(signals.members().correct().mean()),
-        "inference_accuracy": float((predict(model, side.inference).argmax(axis=1) == side.inference.y).mean()),
+        "inference_accuracy": float(
+            (predict(model, side.inference).argmax(axis=1) == side.inference.y).mean()
+        ),
         "weights": measured(tuned_weights),
         "sensitivity": shared(gradients, sensitivity.kinds(model)),
         "gradients": gradients,
@@ -280,7 +335,10 @@ def described(configuration: Configuration, epoch: int) -> dict:
     settings |= {"epochs": configuration.recipe.epochs, "epoch": epoch, "seed": configuration.seed}
     if configuration.before:
         settings["after"] = type(configuration.before[-1].defense).__name__
-    return settings | {"tuning": bool(configuration.before), "norm": configuration.options.get("norm", "batch")}
+    return settings | {
+        "tuning": bool(configuration.before),
+        "norm": configuration.options.get("norm", "batch"),
+    }
 
 
 def measured(weights: dict) -> dict:
@@ -297,18 +355,33 @@ def shared(gradients: dict, kinds: dict) -> dict:
     overall, low = sensitivity.concentration(gradients)
     gamma = {name: sensitivity.adaptive_weight(g) for name, g in gradients.items()}
     modules = {
-        name: {"kind": kinds[name], "mean": float(g.mean()), "top": sensitivity.concentration(g)[0], "size": g.numel()}
+        name: {
+            "kind": kinds[name],
+            "mean": float(g.mean()),
+            "top": sensitivity.concentration(g)[0],
+            "size": g.numel(),
+        }
         for name, g in gradients.items()
     }
     last = [round(float(value), 5) for value in list(gradients.values())[-1].flatten()[:400]]
-    about = {"top": overall, "below 0.1": low, "gamma below 0.1": sensitivity.concentration(gamma)[1]}
-    return about | {"mean": float(sensitivity.flat(gradients).mean()), "modules": modules, "last": last}
+    about = {
+        "top": overall,
+        "below 0.1": low,
+        "gamma below 0.1": sensitivity.concentration(gamma)[1],
+    }
+    return about | {
+        "mean": float(sensitivity.flat(gradients).mean()),
+        "modules": modules,
+        "last": last,
+    }
 
 
 def attacked(target: Seen, shadow: Seen) -> tuple[dict, dict[str, np.ndarray], Signals]:
     """(settings and facts, whom each attack calls a member, signals) of the target."""
     scores = every_attack(shadow.signals, target.signals.public(), leave_out=LEFT_OUT)
-    row = target.settings | {name: fact for name, fact in target.facts.items() if name != "gradients"}
+    row = target.settings | {
+        name: fact for name, fact in target.facts.items() if name != "gradients"
+    }
     return row, {name: one >= 0 for name, one in scores.items()}, target.signals
 
 
@@ -319,16 +392,26 @@ def table(found: Iterable[tuple]) -> Sweep:
     return Sweep(list(rows), list(votes[0]), said, right, signals[0].is_member)
 
 
-def extended(old: Sweep, configurations: list[Configuration], of: Callable[[Configuration], tuple]) -> Sweep:
+def extended(
+    old: Sweep, configurations: list[Configuration], of: Callable[[Configuration], tuple]
+) -> Sweep:
     """The rows of these configurations, from the old table where it has them."""
     asked = [json.loads(json.dumps(described(c, 0))) for c in configurations]
-    there = [old.all(**{name: value for name, value in one.items() if name != "epoch"}) for one in asked]
-    new = table(by_configuration([c for c, rows in zip(configurations, there, strict=True) if len(rows) != 1], of))
+    there = [
+        old.all(**{name: value for name, value in one.items() if name != "epoch"}) for one in asked
+    ]
+    new = table(
+        by_configuration(
+            [c for c, rows in zip(configurations, there, strict=True) if len(rows) != 1], of
+        )
+    )
     assert new.attacks == old.attacks
     assert np.array_equal(new.is_member, old.is_member)
     made = iter(range(len(new.rows)))
     places = [(old, *rows) if len(rows) == 1 else (new, next(made)) for rows in there]
-    arrays = (np.stack([getattr(sweep, name)[k] for sweep, k in places]) for name in ("votes", "correct"))
+    arrays = (
+        np.stack([getattr(sweep, name)[k] for sweep, k in places]) for name in ("votes", "correct")
+    )
     return Sweep([sweep.rows[k] for sweep, k in places], old.attacks, *arrays, old.is_member)
 
 
@@ -344,9 +427,13 @@ SWEEPS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="+", choices=[*SWEEPS, "epochs"])
-    parser.add_argument("--keep", action="store_true", help="keep the rows that the shipped table has")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep the rows that the shipped table has"
+    )
     arguments = parser.parse_args()
     for name in arguments.names:
         if name == "epochs":
@@ -354,9 +441,13 @@ def main() -> None:
         else:
             configurations, of = SWEEPS[name]
             wanted = list(configurations())
-            found = extended(load(name), wanted, of) if arguments.keep else table(by_configuration(wanted, of))
-        (ROOT / "data" / "sweeps").mkdir(exist_ok=True)
-        found.save(ROOT / "data" / "sweeps" / f"{name}.npz")
+            found = (
+                extended(load(name), wanted, of)
+                if arguments.keep
+                else table(by_configuration(wanted, of))
+            )
+        
+        found.save(ROOT / "mialib" / "shipped" / "sweeps" / f"{name}.npz")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,14 @@ from mialib import store
 from mialib.data.records import Records, drawn, read_images
 from mialib.errors import refuse
 
-CLASSES = {"cifar10": 10, "cifar100": 100, "svhn": 10, "purchase100": 100, "texas100": 100, "location30": 30}
+CLASSES = {
+    "cifar10": 10,
+    "cifar100": 100,
+    "svhn": 10,
+    "purchase100": 100,
+    "texas100": 100,
+    "location30": 30,
+}
 SCALES = dict.fromkeys(("cifar10_past", "cifar100_past", "svhn"), ((0.0,) * 3, (1.0,) * 3)) | {
     "cifar10": ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)),
     "cifar100": ((0.5070, 0.4865, 0.4409), (0.2673, 0.2564, 0.2761)),
@@ -34,8 +41,17 @@ SCALES = dict.fromkeys(("cifar10_past", "cifar100_past", "svhn"), ((0.0,) * 3, (
 }  # the mean and deviation of each channel, in units of 0 … 1
 TABLES = {  # The features, the archive's checksum, and the file with the features, and the labels unless one follows.
     "purchase100": (600, "git-blob:3efa7476ad5ed7ac3e558d28585a186b38fc5f19", "dataset_purchase"),
-    "location30": (446, "sha256:927203f85a868f8ee17a0ded1dc61699efe602167beabe34fbf45b4b1de94b33", "bangkok"),
-    "texas100": (6169, "git-blob:966f7ff40b24cf5912ff84759aab9adb8c25f30e", "texas/100/feats", "texas/100/labels"),
+    "location30": (
+        446,
+        "sha256:927203f85a868f8ee17a0ded1dc61699efe602167beabe34fbf45b4b1de94b33",
+        "bangkok",
+    ),
+    "texas100": (
+        6169,
+        "git-blob:966f7ff40b24cf5912ff84759aab9adb8c25f30e",
+        "texas/100/feats",
+        "texas/100/labels",
+    ),
 }
 
 
@@ -51,7 +67,10 @@ class Remote:
 _GITHUB = "https://github.com/privacytrustlab/datasets/raw/169de9de00de049dd2e571cf7279e64698ac046a"
 _PLACES = (_GITHUB, "https://www.comp.nus.edu.sg/~reza/files")
 _FILES = {name: f"dataset_{name.rstrip('0123456789')}.tgz" for name in TABLES}
-REMOTES = {k: Remote(file, TABLES[k][1], tuple(f"{place}/{file}" for place in _PLACES)) for k, file in _FILES.items()}
+REMOTES = {
+    k: Remote(file, TABLES[k][1], tuple(f"{place}/{file}" for place in _PLACES))
+    for k, file in _FILES.items()
+}
 
 
 def load(name: str, *, size: int | None = None, seed: int = 0) -> Records:
@@ -66,11 +85,17 @@ def _share(name: str, folder: Path, size: int | None, seed: int) -> Records:
 
         if not (folder / name).is_dir():
             advice = f"Unpack it, or put a link to it, so that {folder / name} holds train/<class>/ and val/<class>/."
-            raise FileNotFoundError(f"ImageNet must be asked for at image-net.org and is not downloaded here. {advice}")
-        records = read_images(folder / name, change=Compose([Resize(256), CenterCrop(224)]), size=size, seed=seed)
+            raise FileNotFoundError(
+                f"ImageNet must be asked for at image-net.org and is not downloaded here. {advice}"
+            )
+        records = read_images(
+            folder / name, change=Compose([Resize(256), CenterCrop(224)]), size=size, seed=seed
+        )
     else:
         whole = _whole(name.removesuffix("_past"), folder)
-        records = whole if size is None else whole.take(np.sort(drawn(name, len(whole), size, seed)))
+        records = (
+            whole if size is None else whole.take(np.sort(drawn(name, len(whole), size, seed)))
+        )
     if name in TABLES:
         return records
     shift, scale = (tuple(round(255 * value, 4) for value in values) for values in SCALES[name])
@@ -80,7 +105,9 @@ def _share(name: str, folder: Path, size: int | None, seed: int) -> Records:
 @lru_cache(maxsize=1)
 def _whole(name: str, folder: Path) -> Records:
     make = _from_archive if name in TABLES else _from_torchvision
-    return Records(name, **cached(folder / f"{name}.npz", partial(make, name, folder)), classes=CLASSES[name])
+    return Records(
+        name, **cached(folder / f"{name}.npz", partial(make, name, folder)), classes=CLASSES[name]
+    )
 
 
 def _from_torchvision(name: str, folder: Path) -> dict[str, np.ndarray]:
@@ -119,16 +146,23 @@ def _from_archive(name: str, folder: Path) -> dict[str, np.ndarray]:
     return arrays
 
 
-def binary_table(stream: BinaryIO, *, features: int, label: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def binary_table(
+    stream: BinaryIO, *, features: int, label: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
     """Parse rows of a label (if `label`) and `features` zeros and ones: x (n, features) uint8, y (n,) as written."""
     expected = f"Every row should hold {'a label and ' * label}{features} zeros and ones, with commas between"
     try:
-        table = np.loadtxt(stream, np.uint8, comments=None, delimiter=",", quotechar='"', ndmin=2)  # (n, 1 + features)
+        table = np.loadtxt(
+            stream, np.uint8, comments=None, delimiter=",", quotechar='"', ndmin=2
+        )  # (n, 1 + features)
     except ValueError as error:
         raise ValueError(f"{expected}, but {error}") from error
     x, y = np.ascontiguousarray(table[:, int(label) :]), table[:, 0].astype(np.int64) * label
     found = f"found {len(table)} rows of {table.shape[1]} numbers up to {table.max(initial=0)}"
-    refuse(table.shape[1] != label + features or x.max(initial=0) > 1 or not len(table), f"{expected}; {found}.")
+    refuse(
+        table.shape[1] != label + features or x.max(initial=0) > 1 or not len(table),
+        f"{expected}; {found}.",
+    )
     return x, y
 
 
@@ -138,16 +172,24 @@ def read_archive(path: Path, readers: dict[str, Callable[[BinaryIO], tuple]]) ->
     try:
         with tarfile.open(path, "r|gz") as archive:
             for entry in archive:
-                place = PureWindowsPath(entry.name)  # It knows every way out: both slashes, drives and "..".
+                place = PureWindowsPath(
+                    entry.name
+                )  # It knows every way out: both slashes, drives and "..".
                 if place.anchor or ".." in place.parts or not (entry.isfile() or entry.isdir()):
-                    raise ValueError(f"{path.name} is not safe: {entry.name!r} climbs out or is a link. Delete it.")
+                    raise ValueError(
+                        f"{path.name} is not safe: {entry.name!r} climbs out or is a link. Delete it."
+                    )
                 seen.append(name := place.as_posix())
                 if name in readers and entry.isfile():
                     found[name] = readers[name](archive.extractfile(entry))
     except (tarfile.ReadError, EOFError, zlib.error) as error:
-        raise ValueError(f"{path.name} is not a whole .tgz archive: {error}. Delete it and load again.") from error
+        raise ValueError(
+            f"{path.name} is not a whole .tgz archive: {error}. Delete it and load again."
+        ) from error
     if missing := sorted(readers.keys() - found.keys()):
-        raise ValueError(f"{path.name} should hold {', '.join(missing)}, but holds {', '.join(seen) or 'nothing'}.")
+        raise ValueError(
+            f"{path.name} should hold {', '.join(missing)}, but holds {', '.join(seen) or 'nothing'}."
+        )
     return found
 
 
@@ -168,8 +210,15 @@ def fetch(remote: Remote, folder: Path) -> Path:
             return place
         except (OSError, ValueError) as error:  # What requests raises is an OSError.
             faults.append(f"{address}: {error}")
-    tried = "\n  ".join([f"{remote.file} could not be had from any of its {len(remote.addresses)} addresses:", *faults])
-    raise ConnectionError(f"{tried}\nConnect to the internet and try again, or put the file into {folder} yourself.")
+    tried = "\n  ".join(
+        [
+            f"{remote.file} could not be had from any of its {len(remote.addresses)} addresses:",
+            *faults,
+        ]
+    )
+    raise ConnectionError(
+        f"{tried}\nConnect to the internet and try again, or put the file into {folder} yourself."
+    )
 
 
 def verify(path: Path, checksum: str) -> Path:
@@ -178,7 +227,10 @@ def verify(path: Path, checksum: str) -> Path:
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
     found = f"sha256:{hashlib.sha256(content).hexdigest()}", f"git-blob:{blob.hexdigest()}"
     wrong = f"{path.name} ({len(content):,} bytes) is not the file that was expected"
-    refuse(checksum.lower() not in found, f"{wrong}: it should be {checksum}, but is {' or '.join(found)}.")
+    refuse(
+        checksum.lower() not in found,
+        f"{wrong}: it should be {checksum}, but is {' or '.join(found)}.",
+    )
     return path
 
 

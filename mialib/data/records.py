@@ -41,7 +41,9 @@ class Records:
         index = np.arange(np.size(self.y)) if self.index is None else self.index
         for name, values in (("x", self.x), ("y", self.y), ("index", index)):
             view = np.asarray(values).view()
-            view.flags.writeable = False  # Loaders share their records, and the fingerprint is computed once.
+            view.flags.writeable = (
+                False  # Loaders share their records, and the fingerprint is computed once.
+            )
             object.__setattr__(self, name, view)
         for fault, sentence in _faults(self):
             refuse(fault, f"{self.name}: {sentence}")
@@ -56,7 +58,10 @@ class Records:
     def scaled(self) -> np.ndarray:
         """What a model sees, as float32."""
         per_channel = (1, -1) + (1,) * (self.x.ndim - 2)
-        shift, scale = (np.asarray(values, np.float32).reshape(per_channel) for values in (self.shift, self.scale))
+        shift, scale = (
+            np.asarray(values, np.float32).reshape(per_channel)
+            for values in (self.shift, self.scale)
+        )
         return (self.x.astype(np.float32) - shift) / scale
 
     @cached_property
@@ -72,18 +77,45 @@ class Records:
 def _faults(records: Records) -> Iterator[tuple[bool, str]]:
     """What may be wrong, each with its sentence; a line may rely on those before it."""
     x, y, index, classes = records.x, records.y, records.index, records.classes
-    yield x.ndim not in (2, 4), f"x must be (n, features) or (n, channels, height, width), found shape {x.shape}."
-    yield x.dtype.kind not in "biuf", f"x must hold real numbers, found {x.dtype}. Encode text and categories first."
-    yield y.shape != x.shape[:1], f"y must have one label for each of the {len(x)} records, found shape {y.shape}."
-    yield index.shape != y.shape, f"index must have one entry for each record, found shape {index.shape}."
-    yield not x.size, f"there are no records, or not at least one number in each; found shape {x.shape}. Load more."
-    yield y.dtype.kind not in "iu", f"labels must be integers, found {y.dtype}. Convert them with y.astype(int)."
+    yield (
+        x.ndim not in (2, 4),
+        f"x must be (n, features) or (n, channels, height, width), found shape {x.shape}.",
+    )
+    yield (
+        x.dtype.kind not in "biuf",
+        f"x must hold real numbers, found {x.dtype}. Encode text and categories first.",
+    )
+    yield (
+        y.shape != x.shape[:1],
+        f"y must have one label for each of the {len(x)} records, found shape {y.shape}.",
+    )
+    yield (
+        index.shape != y.shape,
+        f"index must have one entry for each record, found shape {index.shape}.",
+    )
+    yield (
+        not x.size,
+        f"there are no records, or not at least one number in each; found shape {x.shape}. Load more.",
+    )
+    yield (
+        y.dtype.kind not in "iu",
+        f"labels must be integers, found {y.dtype}. Convert them with y.astype(int).",
+    )
     expected = f"labels must lie in 0 … {classes - 1}, found {y.min()} … {y.max()}."
     yield y.min() < 0 or y.max() >= classes, f"{expected} Labels that start at 1 need y - 1."
-    yield x.dtype.kind == "f" and not np.isfinite(x).all(), "x has NaN or infinite values. Remove or impute them first."
+    yield (
+        x.dtype.kind == "f" and not np.isfinite(x).all(),
+        "x has NaN or infinite values. Remove or impute them first.",
+    )
     for what, values in (("shift", records.shift), ("scale", records.scale)):
-        yield len(values) not in (1, x.shape[1]), f"{what} must have 1 or {x.shape[1]} numbers, found {len(values)}."
-    yield 0 in records.scale, "scale must not be 0. Leave out features that never vary, or scale them by 1."
+        yield (
+            len(values) not in (1, x.shape[1]),
+            f"{what} must have 1 or {x.shape[1]} numbers, found {len(values)}.",
+        )
+    yield (
+        0 in records.scale,
+        "scale must not be 0. Leave out features that never vary, or scale them by 1.",
+    )
 
 
 def short_name(path: str | Path) -> str:
@@ -93,7 +125,9 @@ def short_name(path: str | Path) -> str:
 
 def drawn(name: str, n: int, size: int | None, seed: int) -> np.ndarray:
     """Positions of `size` among n records, in random order; all of them if `size` is None."""
-    refuse((size or 0) > n, f"{name} has {n} records, {size} were asked for. Choose a smaller size.")
+    refuse(
+        (size or 0) > n, f"{name} has {n} records, {size} were asked for. Choose a smaller size."
+    )
     return np.random.default_rng(seed).permutation(n)[:size]
 
 
@@ -102,11 +136,17 @@ def load_own(path: Path, changed: int, size: int | None, seed: int) -> Records:
     """The records at `path`; `size` keeps a random share. A file is read again only when it was `changed` (mtime)."""
     records = read_images(path, size=size, seed=seed) if path.is_dir() else _read_npz(path)
     if records.x.ndim == 4 and records.x.dtype == np.uint8:
-        some = records.x[:: max(1, len(records) // 2000)].astype(np.float64)  # Some 2,000, spread over all.
+        some = records.x[:: max(1, len(records) // 2000)].astype(
+            np.float64
+        )  # Some 2,000, spread over all.
         mean, deviation = some.mean(axis=(0, 2, 3)).round(1), some.std(axis=(0, 2, 3)).round(1)
         deviation[deviation == 0] = 1
         records = replace(records, shift=tuple(mean.tolist()), scale=tuple(deviation.tolist()))
-    return records if path.is_dir() else records.take(np.sort(drawn(records.name, len(records), size, seed)))
+    return (
+        records
+        if path.is_dir()
+        else records.take(np.sort(drawn(records.name, len(records), size, seed)))
+    )
 
 
 def _read_npz(path: Path) -> Records:
@@ -115,31 +155,49 @@ def _read_npz(path: Path) -> Records:
         with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
     except (ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path.name} could not be read: {error}. Write plain numbers with np.savez.") from error
+        raise ValueError(
+            f"{path.name} could not be read: {error}. Write plain numbers with np.savez."
+        ) from error
     ends = ("",) if "x" in arrays else ("_train", "_test")
     if not {f"{letter}{end}" for letter in "xy" for end in ends} <= arrays.keys():
         expected = f"{path.name} should hold x and y, or x_train, y_train, x_test and y_test"
         raise ValueError(f"{expected}; it holds {', '.join(arrays) or 'nothing'}. Rename them.")
     parts = [as_array(arrays[f"x{end}"], what=f"{path.name}: x") for end in ends]
     if len(kinds := {(part.shape[1:], str(part.dtype)) for part in parts}) > 1:
-        raise ValueError(f"{path.name}: x_train and x_test must have one shape and type, found {kinds}.")
+        raise ValueError(
+            f"{path.name}: x_train and x_test must have one shape and type, found {kinds}."
+        )
     y = np.concatenate([arrays[f"y{end}"].reshape(-1) for end in ends])
     y = as_array(y, kind="iu", what=f"{path.name}: labels").astype(np.int64)
     if "classes" not in arrays and len(y) and y.min() > 0:
         found = f"{path.name}: labels must start at 0, found {y.min()} … {y.max()}"
-        raise ValueError(f"{found}. Subtract {y.min()}, or say in an entry `classes` how many there are.")
+        raise ValueError(
+            f"{found}. Subtract {y.min()}, or say in an entry `classes` how many there are."
+        )
     x = np.concatenate(parts)
     if x.ndim == 4 and (x.shape[1] == x.shape[3] or min(x.shape[1], x.shape[3]) > 4):
         expected = f"{path.name}: images must have 1 to 4 channels, in the second place or the last"
-        raise ValueError(f"{expected}, but neither is clear in {x.shape}. Write (n, channels, height, width).")
-    x = x[:, None] if x.ndim == 3 else x.transpose(0, 3, 1, 2) if x.ndim == 4 and x.shape[3] < x.shape[1] else x
+        raise ValueError(
+            f"{expected}, but neither is clear in {x.shape}. Write (n, channels, height, width)."
+        )
+    x = (
+        x[:, None]
+        if x.ndim == 3
+        else x.transpose(0, 3, 1, 2)
+        if x.ndim == 4 and x.shape[3] < x.shape[1]
+        else x
+    )
     small = x.dtype.kind in "biu" and x.min(initial=0) >= 0 and x.max(initial=0) <= 255
-    with np.errstate(over="ignore"):  # What does not fit becomes infinite, and `Records` refuses it.
+    with np.errstate(
+        over="ignore"
+    ):  # What does not fit becomes infinite, and `Records` refuses it.
         x = np.ascontiguousarray(x, np.uint8 if small else np.float32)
     return Records(short_name(path), x, y, int(arrays.get("classes", y.max(initial=0) + 1)))
 
 
-def read_images(folder: Path, *, change: Callable | None = None, size: int | None = None, seed: int = 0) -> Records:
+def read_images(
+    folder: Path, *, change: Callable | None = None, size: int | None = None, seed: int = 0
+) -> Records:
     """Decode a folder of images, or a share of it; `change` turns each PIL image into the one that is kept."""
     from torchvision.datasets import ImageFolder
 
@@ -147,9 +205,13 @@ def read_images(folder: Path, *, change: Callable | None = None, size: int | Non
     try:
         sets = [ImageFolder(part) for part in (parts if len(parts) > 1 else [folder])]
     except FileNotFoundError as error:
-        raise ValueError(f"{folder.name} should hold one folder of images for each class. {error}") from error
+        raise ValueError(
+            f"{folder.name} should hold one folder of images for each class. {error}"
+        ) from error
     if any(other.classes != sets[0].classes for other in sets):
-        raise ValueError(f"In {folder.name}, every part must have the same classes; found {[s.classes for s in sets]}.")
+        raise ValueError(
+            f"In {folder.name}, every part must have the same classes; found {[s.classes for s in sets]}."
+        )
     samples = [sample for part in sets for sample in part.samples]
     index = np.sort(drawn(folder.name, len(samples), size, seed))
     files, y = zip(*(samples[i] for i in index), strict=True)
@@ -161,14 +223,18 @@ def _decoded(name: str, files: tuple[str, ...], change: Callable | None) -> np.n
     """The pixels of all images, if they fit into the memory and together: (n, channels, height, width)."""
     first = _decode(files[0], change)
     if len(files) > (most := LARGEST // first.nbytes):
-        needed = f"{len(files):,} images of {name} would take {len(files) * first.nbytes / 2**30:.0f} GB"
+        needed = (
+            f"{len(files):,} images of {name} would take {len(files) * first.nbytes / 2**30:.0f} GB"
+        )
         raise ValueError(f"{needed} of memory. Choose a share with size=, at most {most:,}.")
     x = np.empty((len(files), *first.shape), np.uint8)
     with ThreadPoolExecutor() as pool:
         for i, image in enumerate(pool.map(partial(_decode, change=change), files)):
             if image.shape != first.shape:
                 found = f"{Path(files[0]).name} is {first.shape} and {Path(files[i]).name} is {image.shape}"
-                raise ValueError(f"Images must be all grey or all in colour and of one size, but {found}.")
+                raise ValueError(
+                    f"Images must be all grey or all in colour and of one size, but {found}."
+                )
             x[i] = image
     return x
 
@@ -177,7 +243,9 @@ def _decode(file: str, change: Callable | None) -> np.ndarray:
     """An image's pixels: (1, height, width) if it is grey, else (3, height, width)."""
     with Image.open(file) as image:
         if image.mode[0] in "IF":
-            raise ValueError(f"{Path(file).name} has more than 8 bits a channel ({image.mode}). Save it with 8.")
+            raise ValueError(
+                f"{Path(file).name} has more than 8 bits a channel ({image.mode}). Save it with 8."
+            )
         image = image.convert("L" if image.mode in ("1", "L") else "RGB")
     pixels = np.asarray(change(image) if change else image)
     return pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)

@@ -13,7 +13,7 @@ from mialib.defenses.pruning import Pruning
 from mialib.defenses.relaxloss import RelaxLoss
 from mialib.defenses.simple import L1, L2, ConfidencePenalty, Dropout, LabelSmoothing, LossGap
 from mialib.defenses.stopping import BestCheckpoint, EarlyStopping, Stop
-from mialib.errors import known
+from mialib.errors import check_choice
 from mialib.training import Plain
 
 _ALL = (Plain, L1, L2, Dropout, LabelSmoothing, ConfidencePenalty, EarlyStopping, LossGap, Past)
@@ -23,7 +23,7 @@ DEFENSES = {defense.__name__: defense for defense in _ALL}
 
 def named(name: str, **settings) -> Plain:
     """The defense called `name` with these settings."""
-    return DEFENSES[known("defense", name, DEFENSES)](**settings)
+    return DEFENSES[check_choice("defense", name, DEFENSES)](**settings)
 
 
 __all__ = ["DEFENSES", "named", *DEFENSES]

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mialib.defenses.simple import Strength
-from mialib.errors import between
+from mialib.errors import check_range
 from mialib.training import Training
 
 
@@ -27,8 +27,8 @@ class AdvReg(Strength):
 
     def __post_init__(self):
         super().__post_init__()
-        between(0, torch.inf, attacker_lr=self.attacker_lr)
-        between(1, torch.inf, whole=True, first=self.first, later=self.later)
+        check_range(0, torch.inf, attacker_lr=self.attacker_lr)
+        check_range(1, torch.inf, whole=True, first=self.first, later=self.later)
 
     def prepare(self, training: Training) -> None:
         training.reference_batch()  # Refuse to begin without non-members.
@@ -36,7 +36,9 @@ class AdvReg(Strength):
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(training.generator.initial_seed())
             training.attacker = Attacker(training.look(x[:1]).shape[1]).to(y.device)
-        training.attacker_optimizer = torch.optim.Adam(training.attacker.parameters(), self.attacker_lr)
+        training.attacker_optimizer = torch.optim.Adam(
+            training.attacker.parameters(), self.attacker_lr
+        )
 
     def start_epoch(self, training: Training) -> None:
         """The attacker learns from what the classifier now says of as many members as others."""
@@ -46,9 +48,14 @@ class AdvReg(Strength):
         size = max(len(y) for _, y in sides)
         for _ in range(self.first if training.epoch == 2 else self.later):
             orders = [_spread(len(y), size, training.generator).to(y.device) for _, y in sides]
-            for both in zip(*(order.split(training.recipe.batch_size) for order in orders), strict=True):
+            for both in zip(
+                *(order.split(training.recipe.batch_size) for order in orders), strict=True
+            ):
                 pairs = zip(sides, both, strict=True)
-                _learn(training, *(training.attacker(outputs[rows], y[rows]) for (outputs, y), rows in pairs))
+                _learn(
+                    training,
+                    *(training.attacker(outputs[rows], y[rows]) for (outputs, y), rows in pairs),
+                )
 
     def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
         logits = training.model(x)
@@ -74,12 +81,17 @@ class Attacker(nn.Module):
 
 
 def _layers(*sizes: int) -> nn.Sequential:
-    return nn.Sequential(*(layer for pair in pairwise(sizes) for layer in (nn.Linear(*pair), nn.ReLU())))
+    return nn.Sequential(
+        *(layer for pair in pairwise(sizes) for layer in (nn.Linear(*pair), nn.ReLU()))
+    )
 
 
 def _learn(training: Training, ours: Tensor, theirs: Tensor) -> None:
     """One step of the attacker from its scores of a batch of members and of one of others."""
-    scores, truth = torch.cat([ours, theirs]), torch.cat([torch.ones_like(ours), torch.zeros_like(theirs)])
+    scores, truth = (
+        torch.cat([ours, theirs]),
+        torch.cat([torch.ones_like(ours), torch.zeros_like(theirs)]),
+    )
     training.attacker_optimizer.zero_grad()
     F.binary_cross_entropy_with_logits(scores, truth).backward()
     training.attacker_optimizer.step()

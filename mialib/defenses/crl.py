@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mialib.defenses.relaxloss import confidence, relax, soft_loss
-from mialib.errors import between
+from mialib.errors import check_range
 from mialib.signals import eval_mode
 from mialib.training import Plain, Training
 
@@ -36,9 +36,17 @@ class CRL(Plain):
     upper_rcl: float = 1.0
 
     def __post_init__(self):
-        between(0, torch.inf, alpha_rce=self.alpha_rce, alpha_rcl=self.alpha_rcl, center_weight=self.center_weight)
-        between(0, torch.inf, tau_rce=self.tau_rce, tau_rcl=self.tau_rcl, center_lr=self.center_lr)
-        between(0, 1, upper_rce=self.upper_rce, upper_rcl=self.upper_rcl)
+        check_range(
+            0,
+            torch.inf,
+            alpha_rce=self.alpha_rce,
+            alpha_rcl=self.alpha_rcl,
+            center_weight=self.center_weight,
+        )
+        check_range(
+            0, torch.inf, tau_rce=self.tau_rce, tau_rcl=self.tau_rcl, center_lr=self.center_lr
+        )
+        check_range(0, 1, upper_rce=self.upper_rce, upper_rcl=self.upper_rcl)
 
     def prepare(self, training: Training) -> None:
         x, y = training.members
@@ -58,8 +66,14 @@ class CRL(Plain):
         training.say(below_rce=(ce.detach() < self.alpha_rce).float(), loss_rce=ce.detach())
         if not self.center_weight:
             return relaxed
-        placed, centers = normalized(features, self.tau_rcl), normalized(training.centers, self.tau_rcl)
-        distance, p = (placed - centers[y]).square().sum(dim=1), confidence(logits, y).clamp(max=self.upper_rcl)
+        placed, centers = (
+            normalized(features, self.tau_rcl),
+            normalized(training.centers, self.tau_rcl),
+        )
+        distance, p = (
+            (placed - centers[y]).square().sum(dim=1),
+            confidence(logits, y).clamp(max=self.upper_rcl),
+        )
         inward = (p * distance + (1 - p) * placed.square().sum(dim=1)).mean() / 2
         gathered = relax(ct := distance.mean() / 2, inward, alpha=self.alpha_rcl, turns=even)
         training.say(below_rcl=(ct.detach() < self.alpha_rcl).float(), loss_rcl=ct.detach())

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from tqdm.auto import tqdm
 
-from mialib.errors import between, known, refuse
+from mialib.errors import check_choice, check_range, refuse
 from mialib.training import Plain, Training
 
 
@@ -23,19 +23,33 @@ class Distillation(Plain):
     temperature: float = 1.0
 
     def __post_init__(self):
-        between(1e-3, torch.inf, temperature=self.temperature)
+        check_range(1e-3, torch.inf, temperature=self.temperature)
 
     def prepare(self, training: Training) -> None:
         x, y = training.members
         loss, shares = float(F.cross_entropy(training.look(x), y)), y.bincount() / len(y)
-        if loss > 0.95 * (chance := float(torch.special.entr(shares).sum())):  # By luck a fresh model names some right.
+        if loss > 0.95 * (
+            chance := float(torch.special.entr(shares).sum())
+        ):  # By luck a fresh model names some right.
             found = f"the teacher's mean loss on its members is {loss:.2f}, and knowing nothing {chance:.2f}"
-            raise ValueError(f"Distil a trained model, by configuration.then({self}, recipe); {found}.")
+            raise ValueError(
+                f"Distil a trained model, by configuration.then({self}, recipe); {found}."
+            )
         x = self.records(training)
-        training.members = x, (training.look(x) / self.temperature).softmax(dim=1)  # What the loop will go over.
-        fresh = [module for module in training.model.modules() if hasattr(module, "reset_parameters")]
-        kept = set(training.model.parameters()) - {weight for module in fresh for weight in module.parameters()}
-        refuse(bool(kept), "A student starts afresh: each module with weights of its own needs reset_parameters().")
+        training.members = (
+            x,
+            (training.look(x) / self.temperature).softmax(dim=1),
+        )  # What the loop will go over.
+        fresh = [
+            module for module in training.model.modules() if hasattr(module, "reset_parameters")
+        ]
+        kept = set(training.model.parameters()) - {
+            weight for module in fresh for weight in module.parameters()
+        }
+        refuse(
+            bool(kept),
+            "A student starts afresh: each module with weights of its own needs reset_parameters().",
+        )
         for module in fresh:
             module.reset_parameters()
 
@@ -59,8 +73,8 @@ class DMP(Distillation):
 
     def __post_init__(self):
         super().__post_init__()
-        between(0, 1, share=self.share)
-        known("source", self.source, ("all", "selected", "synthetic"))
+        check_range(0, 1, share=self.share)
+        check_choice("source", self.source, ("all", "selected", "synthetic"))
 
     def records(self, training: Training) -> Tensor:
         if self.source == "synthetic":
@@ -79,7 +93,9 @@ class Autoencoder(nn.Module):
 
     def __init__(self, size: int, *, hidden: int = 512, latent: int = 32):
         super().__init__()
-        self.encode = nn.Sequential(nn.Linear(size, hidden), nn.ReLU(), nn.Linear(hidden, 2 * latent))
+        self.encode = nn.Sequential(
+            nn.Linear(size, hidden), nn.ReLU(), nn.Linear(hidden, 2 * latent)
+        )
         self.decode = nn.Sequential(nn.Linear(latent, hidden), nn.ReLU(), nn.Linear(hidden, size))
 
     def loss(self, x: Tensor) -> Tensor:

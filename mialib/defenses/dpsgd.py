@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from mialib.defenses.simple import Strength
-from mialib.errors import between
+from mialib.errors import check_range
 from mialib.training import Pair, Training
 
 
@@ -27,8 +27,8 @@ class DPSGD(Strength):
 
     def __post_init__(self):
         super().__post_init__()
-        between(1e-12, torch.inf, clip=self.clip)
-        between(1e-12, 0.5, delta=self.delta)
+        check_range(1e-12, torch.inf, clip=self.clip)
+        check_range(1e-12, 0.5, delta=self.delta)
 
     def prepare(self, training: Training) -> None:
         try:
@@ -40,24 +40,38 @@ class DPSGD(Strength):
             raise ImportError('DP-SGD needs Opacus: pip install "mialib[dp]".') from error
         if faults := ModuleValidator.validate(training.model):
             advice = "Take Configuration(options={'norm': 'group'}), or opacus.validators.ModuleValidator.fix(model)"
-            raise ValueError(f"DP-SGD needs every record's own gradient. {advice}. Opacus says: {faults[0]}")
-        warnings.filterwarnings("ignore", "Full backward hook is firing")  # Opacus needs none of the inputs'.
+            raise ValueError(
+                f"DP-SGD needs every record's own gradient. {advice}. Opacus says: {faults[0]}"
+            )
+        warnings.filterwarnings(
+            "ignore", "Full backward hook is firing"
+        )  # Opacus needs none of the inputs'.
         _, y = training.members
         rate = min(training.recipe.batch_size / len(y), 1)
         # Opacus 1.6 gets the gradients of convolutions wrong, and corrupts memory, where channels come last.
         training.model = GradSampleModule(training.model.to(memory_format=torch.contiguous_format))
         training.afterwards.callback(training.model.to_standard_module)
-        training.model.register_forward_pre_hook(lambda _, x: x[0].clone(memory_format=torch.contiguous_format))
+        training.model.register_forward_pre_hook(
+            lambda _, x: x[0].clone(memory_format=torch.contiguous_format)
+        )
         training.accountant = RDPAccountant()
         settings = {"noise_multiplier": self.strength, "max_grad_norm": self.clip}
-        training.optimizer = DPOptimizer(training.optimizer, **settings, expected_batch_size=round(rate * len(y)))
+        training.optimizer = DPOptimizer(
+            training.optimizer, **settings, expected_batch_size=round(rate * len(y))
+        )
         training.optimizer.attach_step_hook(training.accountant.get_optimizer_hook_fn(rate))
-        training.batches = lambda records, *, generator=None: poisson(records, rate, generator or training.generator)
+        training.batches = lambda records, *, generator=None: poisson(
+            records, rate, generator or training.generator
+        )
 
     def end_epoch(self, training: Training) -> bool:
         if self.strength:
-            with warnings.catch_warnings(action="ignore"):  # A bound that could be tighter still holds.
-                training.say(epsilon=float(training.accountant.get_epsilon(self.delta)), delta=self.delta)
+            with warnings.catch_warnings(
+                action="ignore"
+            ):  # A bound that could be tighter still holds.
+                training.say(
+                    epsilon=float(training.accountant.get_epsilon(self.delta)), delta=self.delta
+                )
         return False
 
 
@@ -66,5 +80,7 @@ def poisson(records: Pair, rate: float, generator: torch.Generator) -> Iterator[
     x, y = records
     for _ in range(round(1 / rate)):
         chosen = (torch.rand(len(y), generator=generator) < rate).nonzero()[:, 0].to(y.device)
-        if len(chosen):  # Strictly, an empty batch is a step of noise; it does not happen at our sizes.
+        if len(
+            chosen
+        ):  # Strictly, an empty batch is a step of noise; it does not happen at our sizes.
             yield x[chosen], y[chosen]

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mialib.defenses.simple import Strength
-from mialib.errors import between
+from mialib.errors import check_range
 from mialib.signals import eval_mode
 from mialib.training import Training
 
@@ -27,8 +27,8 @@ class MixupMMD(Strength):
 
     def __post_init__(self):
         super().__post_init__()
-        between(0, torch.inf, mixup=self.mixup)
-        between(0, 1, gap=self.gap)
+        check_range(0, torch.inf, mixup=self.mixup)
+        check_range(0, 1, gap=self.gap)
 
     def prepare(self, training: Training) -> None:
         if self.strength:
@@ -39,8 +39,13 @@ class MixupMMD(Strength):
         """After every epoch but the last, which is before every epoch but the first."""
         if training.epoch == 1 or not self.strength:
             return
-        sides = [[part[:: len(part) // 1000 or 1] for part in pair] for pair in (training.members, training.reference)]
-        ours, theirs = (float((training.look(x).argmax(dim=1) == y).float().mean()) for x, y in sides)
+        sides = [
+            [part[:: len(part) // 1000 or 1] for part in pair]
+            for pair in (training.members, training.reference)
+        ]
+        ours, theirs = (
+            float((training.look(x).argmax(dim=1) == y).float().mean()) for x, y in sides
+        )
         if abs(ours - theirs) < self.gap:
             return
         with eval_mode(training.model):
@@ -60,7 +65,9 @@ class MixupMMD(Strength):
         weight = float(torch.distributions.Beta(self.mixup, self.mixup).sample())
         partner = torch.randperm(len(y), generator=training.generator).to(y.device)
         logits = training.model(weight * x + (1 - weight) * x[partner])
-        return weight * F.cross_entropy(logits, y) + (1 - weight) * F.cross_entropy(logits, y[partner])
+        return weight * F.cross_entropy(logits, y) + (1 - weight) * F.cross_entropy(
+            logits, y[partner]
+        )
 
 
 def mmd2(x: Tensor, y: Tensor) -> Tensor:
@@ -69,7 +76,9 @@ def mmd2(x: Tensor, y: Tensor) -> Tensor:
     >>> mmd2(torch.tensor([[0.9, 0.1], [0.8, 0.2]]), torch.tensor([[0.6, 0.4], [0.5, 0.5]])).item()
     0.1696...
     """
-    kernel = (-((both := torch.cat([x, y]))[:, None] - both[None]).square().sum(dim=2) / 2).exp()  # (n + m, n + m)
+    kernel = (
+        -((both := torch.cat([x, y]))[:, None] - both[None]).square().sum(dim=2) / 2
+    ).exp()  # (n + m, n + m)
     n = len(x)
     return kernel[:n, :n].mean() + kernel[n:, n:].mean() - 2 * kernel[:n, n:].mean()
 
@@ -84,9 +93,13 @@ class Matching:
         self.start = self.count.cumsum(0) - self.count
         if missing := sorted(set(needed.tolist()) - set(labels.tolist())):
             found = f"the inference set has no record of class {', '.join(map(str, missing))}"
-            raise ValueError(f"MMD compares records of the same class, but {found}. Take a larger inference set.")
+            raise ValueError(
+                f"MMD compares records of the same class, but {found}. Take a larger inference set."
+            )
 
     def draw(self, y: Tensor, generator: torch.Generator) -> Tensor:
         """A place in `labels` for each of `y`, of the same class, with replacement."""
         share = torch.rand(len(y), generator=generator).to(y.device)
-        return self.order[self.start[y] + (share * self.count[y]).long().clamp(max=self.count[y] - 1)]
+        return self.order[
+            self.start[y] + (share * self.count[y]).long().clamp(max=self.count[y] - 1)
+        ]

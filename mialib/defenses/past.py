@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from mialib.errors import between, known
+from mialib.errors import check_choice, check_range
 from mialib.sensitivity import KINDS, adaptive_weight, gap_gradient, weights
 from mialib.training import Pair, Plain, Training
 
@@ -35,14 +35,16 @@ class Past(Plain):
     kinds: tuple[str, ...] = tuple(KINDS)
 
     def __post_init__(self):
-        between(0, torch.inf, strength=self.strength, alpha=self.alpha, clamp=self.clamp)
-        between(1, torch.inf, whole=True, sample=self.sample)
-        known("per", self.per, ("batch", "epoch"))
-        known("penalty", self.penalty, ("l1", "l2"))
+        check_range(0, torch.inf, strength=self.strength, alpha=self.alpha, clamp=self.clamp)
+        check_range(1, torch.inf, whole=True, sample=self.sample)
+        check_choice("per", self.per, ("batch", "epoch"))
+        check_choice("penalty", self.penalty, ("l1", "l2"))
         for kind in self.kinds:
-            known("kind of module", kind, KINDS)
+            check_choice("kind of module", kind, KINDS)
         if self.mixed_statistics and self.per == "epoch":
-            raise ValueError("mixed_statistics needs per='batch': once an epoch, non-members are only looked at.")
+            raise ValueError(
+                "mixed_statistics needs per='batch': once an epoch, non-members are only looked at."
+            )
 
     def prepare(self, training: Training) -> None:
         training.tuned = list(weights(training.model, self.kinds).values())
@@ -52,9 +54,14 @@ class Past(Plain):
 
     def start_epoch(self, training: Training) -> None:
         if self.strength and self.alpha and self.per == "epoch":
-            chosen = [self._sample(training, records) for records in (training.members, training.reference)]
+            chosen = [
+                self._sample(training, records)
+                for records in (training.members, training.reference)
+            ]
             gradients = gap_gradient(training.model, *chosen)
-            training.importance = self.importance([gradients[name] for name in weights(training.model, self.kinds)])
+            training.importance = self.importance(
+                [gradients[name] for name in weights(training.model, self.kinds)]
+            )
 
     def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
         if self.strength and self.per == "batch" and (self.alpha or self.mixed_statistics):
@@ -68,18 +75,33 @@ class Past(Plain):
             return
         torch.set_flush_denormal(True)  # A power of a small γ may be one, and slow on a CPU.
         if self.alpha and self.per == "batch":
-            pairs = zip(training.tuned, training.theirs, strict=True)  # The loss does not reach a weight without grad.
-            training.importance = self.importance([g if w.grad is None else g - w.grad for w, g in pairs])
+            pairs = zip(
+                training.tuned, training.theirs, strict=True
+            )  # The loss does not reach a weight without grad.
+            training.importance = self.importance(
+                [g if w.grad is None else g - w.grad for w, g in pairs]
+            )
         if not self.proximal:
-            pulls = [w.detach().sign() if self.penalty == "l1" else 2 * w.detach() for w in training.tuned]
+            pulls = [
+                w.detach().sign() if self.penalty == "l1" else 2 * w.detach()
+                for w in training.tuned
+            ]
             torch._foreach_mul_(pulls, training.importance)
-            if reached := [(w.grad, pull) for w, pull in zip(training.tuned, pulls, strict=True) if w.grad is not None]:
+            if reached := [
+                (w.grad, pull)
+                for w, pull in zip(training.tuned, pulls, strict=True)
+                if w.grad is not None
+            ]:
                 torch._foreach_add_(*map(list, zip(*reached, strict=True)), alpha=self.strength)
 
     def after_step(self, training: Training) -> None:
         """With momentum μ a constant pull moves a weight by lr / (1 − μ) a step, so that is the shrinkage here too."""
         if self.strength and self.proximal:
-            step = training.optimizer.param_groups[0]["lr"] / (1 - training.recipe.momentum) * self.strength
+            step = (
+                training.optimizer.param_groups[0]["lr"]
+                / (1 - training.recipe.momentum)
+                * self.strength
+            )
             for weight, importance in zip(training.tuned, training.importance, strict=True):
                 w, shrink = weight.detach(), importance * step
                 size = w.abs() - shrink if self.penalty == "l1" else w.abs() / (1 + 2 * shrink)
@@ -89,17 +111,26 @@ class Past(Plain):
 
     def importance(self, gradients: list[Tensor]) -> list[Tensor]:
         """γ^α of each module, clamped."""
-        return [adaptive_weight(gradient).pow_(self.alpha).clamp_(max=self.clamp) for gradient in gradients]
+        return [
+            adaptive_weight(gradient).pow_(self.alpha).clamp_(max=self.clamp)
+            for gradient in gradients
+        ]
 
     def _sample(self, training: Training, records: Pair) -> Pair:
-        chosen = torch.randperm(len(records[1]), generator=training.generator)[: self.sample].to(records[1].device)
+        chosen = torch.randperm(len(records[1]), generator=training.generator)[: self.sample].to(
+            records[1].device
+        )
         return records[0][chosen], records[1][chosen]
 
 
 @contextmanager
 def _statistics(model: nn.Module, *, kept: bool) -> Iterator[None]:
     """If `kept`, BatchNorm normalises by the batch but leaves its running statistics alone."""
-    norms = [m for m in model.modules() if kept and isinstance(m, KINDS["normalisation"][0]) and m.track_running_stats]
+    norms = [
+        m
+        for m in model.modules()
+        if kept and isinstance(m, KINDS["normalisation"][0]) and m.track_running_stats
+    ]
     for norm in norms:
         norm.track_running_stats = False
     try:

@@ -13,7 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from mialib.defenses.stopping import BestCheckpoint
-from mialib.errors import between, refuse
+from mialib.errors import check_range, refuse
 from mialib.sparsity.magnitude import hold, release, smallest_pruned
 from mialib.training import Plain, Training
 
@@ -32,15 +32,21 @@ class Pruning(BestCheckpoint):
     best: bool = True
 
     def __post_init__(self):
-        between(0, 1, share=self.share)
-        refuse(self.share == 1, "A share of 1 prunes everything; the most that leaves a network is below 1.")
+        check_range(0, 1, share=self.share)
+        refuse(
+            self.share == 1,
+            "A share of 1 prunes everything; the most that leaves a network is below 1.",
+        )
 
     def prepare(self, training: Training) -> None:
         if self.best:
             super().prepare(training)
         kept = smallest_pruned(training.model, self.share)
         if self.rewind:
-            refuse(training.fresh is None, "Rewinding needs the first weights: pass fit(..., fresh=build).")
+            refuse(
+                training.fresh is None,
+                "Rewinding needs the first weights: pass fit(..., fresh=build).",
+            )
             training.model.load_state_dict(training.fresh().state_dict())
         hold(training.model, kept)
         training.afterwards.callback(release, training.model)
@@ -51,10 +57,13 @@ class Pruning(BestCheckpoint):
 
 def imp(dense: Configuration, prunings: int, **options) -> list[Configuration]:
     """The dense training, and what follows each of so many prunings; `options` are those of `Pruning`."""
-    between(0, inf, whole=True, prunings=prunings)
+    check_range(0, inf, whole=True, prunings=prunings)
     pruning, given = Pruning(**options), dense.defense
     taken = pruning.best and given not in (Plain(), BestCheckpoint())
-    refuse(taken, f"The best epoch would take the place of {given}. Use best=False, or go on by then(Pruning(), …).")
+    refuse(
+        taken,
+        f"The best epoch would take the place of {given}. Use best=False, or go on by then(Pruning(), …).",
+    )
     found = [dense.but(defense=BestCheckpoint()) if pruning.best else dense]
     for _ in range(prunings):
         found.append(found[-1].then(pruning, dense.recipe, trace=dense.trace))

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mialib.defenses.simple import Strength
-from mialib.errors import between, known
+from mialib.errors import check_choice, check_range
 from mialib.training import Training
 
 
@@ -26,12 +26,15 @@ class RelaxLoss(Strength):
 
     def __post_init__(self):
         super().__post_init__()
-        between(0, 1, upper=self.upper)
-        known("form", self.form, ("official", "crl"))
+        check_range(0, 1, upper=self.upper)
+        check_choice("form", self.form, ("official", "crl"))
 
     def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
         logits = training.model(x)
-        losses, soft = F.cross_entropy(logits, y, reduction="none"), soft_loss(logits, logits, y, upper=self.upper)
+        losses, soft = (
+            F.cross_entropy(logits, y, reduction="none"),
+            soft_loss(logits, logits, y, upper=self.upper),
+        )
         mean = F.cross_entropy(logits, y)
         training.say(below=(mean.detach() < self.strength).float())
         if self.form == "official":

@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn import functional as F
 
-from mialib.errors import between
+from mialib.errors import check_range
 from mialib.training import Plain, Training
 
 
@@ -19,7 +19,7 @@ class Strength(Plain):
     most: ClassVar[float] = inf
 
     def __post_init__(self):
-        between(0, self.most, strength=self.strength)
+        check_range(0, self.most, strength=self.strength)
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,15 @@ class LabelSmoothing(Strength):
 
     def loss(self, training: Training, x: Tensor, y: Tensor) -> Tensor:
         logits = training.model(x)
-        classes = logits.shape[1]  # torch gives the true class a part of ε too: its ε is ours times C / (C − 1).
-        between(0, 1 - 1 / classes, strength=self.strength)  # There all classes are wanted alike.
-        return F.cross_entropy(logits, y, label_smoothing=self.strength * classes / max(classes - 1, 1))
+        classes = logits.shape[
+            1
+        ]  # torch gives the true class a part of ε too: its ε is ours times C / (C − 1).
+        check_range(
+            0, 1 - 1 / classes, strength=self.strength
+        )  # There all classes are wanted alike.
+        return F.cross_entropy(
+            logits, y, label_smoothing=self.strength * classes / max(classes - 1, 1)
+        )
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn import functional as F
 
-from mialib.errors import between
+from mialib.errors import check_range
 from mialib.training import Plain, Training
 
 
@@ -20,7 +20,9 @@ class BestCheckpoint(Plain):
     def prepare(self, training: Training) -> None:
         if training.validation is None:
             advice = "Set some aside with Configuration(validation=0.1), or pass fit(..., validation=records)"
-            raise ValueError(f"{type(self).__name__} needs validation records, found none. {advice}.")
+            raise ValueError(
+                f"{type(self).__name__} needs validation records, found none. {advice}."
+            )
         training.highest, training.best = -inf, {}
 
     def value(self, logits: Tensor, y: Tensor) -> float:
@@ -46,7 +48,7 @@ class EarlyStopping(BestCheckpoint):
     patience: int = 3
 
     def __post_init__(self):
-        between(1, inf, whole=True, patience=self.patience)
+        check_range(1, inf, whole=True, patience=self.patience)
 
     def value(self, logits: Tensor, y: Tensor) -> float:
         return -F.cross_entropy(logits, y).item()
@@ -59,7 +61,7 @@ class Stop(Plain):
     after: int = 10
 
     def __post_init__(self):
-        between(1, inf, whole=True, after=self.after)
+        check_range(1, inf, whole=True, after=self.after)
 
     def end_epoch(self, training: Training) -> bool:
         return training.epoch >= self.after

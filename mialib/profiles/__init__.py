@@ -13,7 +13,7 @@ from importlib import resources
 
 from mialib.configurations import Configuration
 from mialib.defenses import named
-from mialib.errors import known
+from mialib.errors import check_choice
 from mialib.training import Recipe
 
 
@@ -28,7 +28,9 @@ class Profile:
 
 
 def _read(name: str) -> Profile:
-    written = tomllib.loads(resources.files(__name__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    written = tomllib.loads(
+        resources.files(__name__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    )
     experiments = {title: _experiment(title, written) for title in written}
     return Profile(name, experiments["images"], experiments["baskets"], experiments)
 
@@ -60,4 +62,4 @@ PROFILES = {name: _read(name) for name in ("quick", "cpu", "class", "paper")}
 
 def load(name: str) -> Profile:
     """The profile called `name`."""
-    return PROFILES[known("profile", name, PROFILES)]
+    return PROFILES[check_choice("profile", name, PROFILES)]

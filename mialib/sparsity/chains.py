@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mialib.errors import between, refuse
+from mialib.errors import check_range, refuse
 
 
 class Factor(NamedTuple):
@@ -35,7 +35,9 @@ class Factor(NamedTuple):
 
     def support(self) -> np.ndarray:
         """Where the factor may differ from 0, I ⊗ 1_{r×s} ⊗ I: (rows, columns) bool."""
-        return np.kron(np.kron(np.eye(self.blocks), np.ones((self.r, self.s))), np.eye(self.t)).astype(bool)
+        return np.kron(
+            np.kron(np.eye(self.blocks), np.ones((self.r, self.s))), np.eye(self.t)
+        ).astype(bool)
 
 
 Chain = tuple[Factor, ...]
@@ -43,9 +45,12 @@ Chain = tuple[Factor, ...]
 
 def square(n: int) -> Chain:
     """The classic butterfly of Fig. 3: log₂ n factors of n × n with two entries in each row and column."""
-    between(2, inf, whole=True, n=n)
+    check_range(2, inf, whole=True, n=n)
     levels = int(n).bit_length() - 1
-    refuse(n != 2**levels, f"A square butterfly needs a size that is a power of two, found {n}. Use smallest(n, n, L).")
+    refuse(
+        n != 2**levels,
+        f"A square butterfly needs a size that is a power of two, found {n}. Use smallest(n, n, L).",
+    )
     return tuple(Factor(n, n, 2, 2, 2**level) for level in range(levels))
 
 
@@ -56,13 +61,13 @@ def parameters(chain: Chain) -> int:
 
 def chains(rows: int, columns: int, length: int, *, trivial: bool = False) -> Iterator[Chain]:
     """Every monotone chain of this length; unless `trivial`, each factor has r ≥ 2."""
-    between(1, inf, whole=True, rows=rows, columns=columns, length=length)
+    check_range(1, inf, whole=True, rows=rows, columns=columns, length=length)
     yield from _chains(rows, columns, length, 1, trivial)
 
 
 def smallest(rows: int, columns: int, length: int, *, trivial: bool = False) -> Chain:
     """The monotone chain of this length with the fewest parameters."""
-    between(1, inf, whole=True, rows=rows, columns=columns, length=length)
+    check_range(1, inf, whole=True, rows=rows, columns=columns, length=length)
     cost, chain = _smallest(rows, columns, length, 1, trivial)
     none = f"No chain of {length} factors makes a {rows} × {columns} matrix; {rows} must be a product of {length} whole"
     advice = f"numbers {'above 1 ' * (not trivial)}that {columns} and the sizes between allow: take fewer factors"
@@ -75,12 +80,23 @@ def check(chain: Chain, *, rows: int, columns: int) -> Chain:
     size, t = columns, 1
     for number, factor in enumerate(chain, start=1):
         refuse(min(factor) < 1, f"Factor {number} must have sizes of at least 1, found {factor}.")
-        made = (factor.blocks * factor.r * factor.t, factor.blocks * factor.s * factor.t, factor.columns, factor.t)
+        made = (
+            factor.blocks * factor.r * factor.t,
+            factor.blocks * factor.s * factor.t,
+            factor.columns,
+            factor.t,
+        )
         expected = f"{factor.rows} = k·r·t rows, {size} = k·s·t columns and t = {t}"
-        refuse(made != (factor.rows, factor.columns, size, t), f"Factor {number} must have {expected}, found {factor}.")
+        refuse(
+            made != (factor.rows, factor.columns, size, t),
+            f"Factor {number} must have {expected}, found {factor}.",
+        )
         size, t = factor.rows, factor.r * factor.t
     expected = f"The chain must end with one block and {rows} rows, for a {rows} × {columns} matrix"
-    refuse((size, t) != (rows, rows), f"{expected}; found {chain}. See smallest({rows}, {columns}, {len(chain)}).")
+    refuse(
+        (size, t) != (rows, rows),
+        f"{expected}; found {chain}. See smallest({rows}, {columns}, {len(chain)}).",
+    )
     return chain
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import prune
 
-from mialib.errors import between, refuse
+from mialib.errors import check_range, refuse
 
 Masks = dict[str, Tensor]  # for each layer, by name: True where its weight remains
 
@@ -21,10 +21,21 @@ def layers(model: nn.Module) -> dict[str, nn.Module]:
     """The convolution and linear layers by name; a bias or a normalisation is never pruned."""
     named = model.named_modules(remove_duplicate=False)
     found = {name: module for name, module in named if isinstance(module, nn.Conv2d | nn.Linear)}
-    refuse(not found, f"There is no convolution or linear layer to prune in {type(model).__name__}.")
-    weights = [layer.weight for layer in found.values()]  # All at once: torch may make a weight anew when asked.
-    shared = ", ".join(name for name, w in zip(found, weights, strict=True) if sum(w is other for other in weights) > 1)
-    refuse(bool(shared), f"{shared} share one weight, which would be pruned twice. Give each a weight of its own.")
+    refuse(
+        not found, f"There is no convolution or linear layer to prune in {type(model).__name__}."
+    )
+    weights = [
+        layer.weight for layer in found.values()
+    ]  # All at once: torch may make a weight anew when asked.
+    shared = ", ".join(
+        name
+        for name, w in zip(found, weights, strict=True)
+        if sum(w is other for other in weights) > 1
+    )
+    refuse(
+        bool(shared),
+        f"{shared} share one weight, which would be pruned twice. Give each a weight of its own.",
+    )
     return found
 
 
@@ -35,7 +46,7 @@ def masks(model: nn.Module) -> Masks:
 
 def smallest_pruned(model: nn.Module, share: float) -> Masks:
     """The masks after pruning ⌈share · remaining⌉ more of the weights: the smallest, in all layers together."""
-    between(0, 1, share=share)
+    check_range(0, 1, share=share)
     sizes = {name: layer.weight.detach().abs() for name, layer in layers(model).items()}
     remaining = torch.cat([size[size > 0] for size in sizes.values()]).sort().values
     count = math.ceil(share * len(remaining))
@@ -49,16 +60,29 @@ def hold(model: nn.Module, masks: Masks) -> None:
     """Set what is masked to zero, and keep it there through training by torch's pruning, until `release`."""
     found = layers(model)
     given = ", ".join(masks) or "none"
-    refuse(set(masks) != set(found), f"Expected a mask for each of {', '.join(found)}; found {given}.")
+    refuse(
+        set(masks) != set(found), f"Expected a mask for each of {', '.join(found)}; found {given}."
+    )
     for name, layer in found.items():
         kind = getattr(masks[name], "dtype", type(masks[name]))
-        refuse(kind != torch.bool, f"The mask of {name} must be a tensor of True and False, found {kind}.")
+        refuse(
+            kind != torch.bool,
+            f"The mask of {name} must be a tensor of True and False, found {kind}.",
+        )
         shape, expected = tuple(masks[name].shape), tuple(layer.weight.shape)
-        refuse(shape != expected, f"The mask of {name} must have the shape of its weight, {expected}; found {shape}.")
-    refuse(not any(mask.any() for mask in masks.values()), "These masks leave no weight. Keep at least one.")
+        refuse(
+            shape != expected,
+            f"The mask of {name} must have the shape of its weight, {expected}; found {shape}.",
+        )
+    refuse(
+        not any(mask.any() for mask in masks.values()),
+        "These masks leave no weight. Keep at least one.",
+    )
     for name, layer in found.items():
         prune.custom_from_mask(layer, "weight", masks[name])
-        layer.weight_orig.data.mul_(layer.weight_mask)  # Else weight decay and momentum would move what is hidden.
+        layer.weight_orig.data.mul_(
+            layer.weight_mask
+        )  # Else weight decay and momentum would move what is hidden.
 
 
 def release(model: nn.Module) -> None:

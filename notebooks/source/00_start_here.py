@@ -54,9 +54,9 @@
 # The course brings its own data, so nothing is downloaded: small noisy pictures of the letters A to J.
 
 # %%
-from lessonlib import figures, plots
-from lessonlib.plots import show
 from mialib import attacks, metrics, profiles, runs
+from mialib.course import figures, plots
+from mialib.course.plots import show
 
 configuration = profiles.load(PROFILE).images
 part = configuration.side_records().train
@@ -167,7 +167,7 @@ result
 # %%
 import numpy as np
 
-from lessonlib import checks
+from mialib.course.exercises import check as checks
 
 
 def gap_attack(predicted: np.ndarray, label: np.ndarray) -> np.ndarray:

@@ -21,9 +21,9 @@
 # %%
 import numpy as np
 
-from lessonlib import figures, plots, widgets
-from lessonlib.plots import show
 from mialib import metrics, profiles, runs
+from mialib.course import figures, plots, widgets
+from mialib.course.plots import show
 
 configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
@@ -261,7 +261,7 @@ accused = [tpr * 0.01 * 10_000, fpr * 0.99 * 10_000]
 # keeps this promise on a set of non-member scores. A record is called a member when its score is at or above the threshold.
 
 # %%
-from lessonlib import checks
+from mialib.course.exercises import check as checks
 
 
 def threshold_for_fpr(non_member_scores: np.ndarray, fpr: float) -> float:

@@ -22,10 +22,10 @@
 # %%
 import numpy as np
 
-from lessonlib import figures, plots, widgets
-from lessonlib.cards import cards
-from lessonlib.plots import show
 from mialib import attacks, metrics, profiles, runs
+from mialib.course import figures, plots, widgets
+from mialib.course.cards import cards
+from mialib.course.plots import show
 
 configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
@@ -298,7 +298,7 @@ accuracy = [run.metrics["accuracy"]["test"] for run in (target, smooth_target)]
 # loop over records.
 
 # %%
-from lessonlib import checks
+from mialib.course.exercises import check as checks
 
 
 def modified_entropy(p: np.ndarray, y: np.ndarray) -> np.ndarray:

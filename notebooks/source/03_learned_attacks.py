@@ -22,10 +22,10 @@
 # %%
 import numpy as np
 
-from lessonlib import plots, widgets
-from lessonlib.cards import cards
-from lessonlib.plots import show
 from mialib import attacks, bank, metrics, observe, profiles, runs
+from mialib.course import plots, widgets
+from mialib.course.cards import cards
+from mialib.course.plots import show
 from mialib.signals import Signals
 
 configuration = profiles.load(PROFILE).images
@@ -285,7 +285,7 @@ show(picture, name="03_discriminator")
 # number of classes: the probability of the true class, and the largest probability among the others.
 
 # %%
-from lessonlib import checks
+from mialib.course.exercises import check as checks
 
 
 def two_features(p: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -20,10 +20,10 @@
 # %%
 import numpy as np
 
-from lessonlib import figures, plots, widgets
-from lessonlib.cards import cards
-from lessonlib.plots import show
 from mialib import attacks, metrics, observe, profiles, runs
+from mialib.course import figures, plots, widgets
+from mialib.course.cards import cards
+from mialib.course.plots import show
 
 configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
@@ -295,7 +295,7 @@ alike = float(np.corrcoef(np.log(norms), np.log(target.signals.loss()))[0, 1])
 # List the shifts of the original attack: no shift, and all $(i, j)$ with $|i| + |j| = d$.
 
 # %%
-from lessonlib import checks
+from mialib.course.exercises import check as checks
 
 
 def shell(d: int) -> list[tuple[int, int]]:

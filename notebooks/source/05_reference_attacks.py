@@ -24,10 +24,10 @@
 # %%
 import numpy as np
 
-from lessonlib import exposure, figures, plots, widgets
-from lessonlib.cards import cards
-from lessonlib.plots import show
-from mialib import attacks, bank, metrics
+from mialib import attacks, bank, exposure, metrics
+from mialib.course import figures, plots, widgets
+from mialib.course.cards import cards
+from mialib.course.plots import show
 
 letters = bank.load("letters")
 game = attacks.game(letters, target=0)
@@ -398,7 +398,7 @@ show(figures.images(letters.x[never], captions), name="05_safe")
 # Write the cheat of tuning the threshold on the target: the largest TPR − FPR over all thresholds. The check plays it on pure noise.
 
 # %%
-from lessonlib import checks
+from mialib.course.exercises import check as checks
 
 
 def claimed_advantage(scores: np.ndarray, is_member: np.ndarray) -> float:

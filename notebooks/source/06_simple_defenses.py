@@ -35,10 +35,10 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from lessonlib import figures_06 as figures
-from lessonlib import plots, sweeps, widgets
-from lessonlib.plots import show
 from mialib import data, models, profiles, signals
+from mialib.course import figures_06 as figures
+from mialib.course import plots, sweeps, widgets
+from mialib.course.plots import show
 from mialib.defenses import L1, L2, ConfidencePenalty, Dropout, EarlyStopping, LabelSmoothing, Plain
 from mialib.training import Recipe, fit, to_device
 
@@ -459,7 +459,7 @@ print(f"{np.mean(where_picked):.3f} where picked, {np.mean(elsewhere):.3f} on th
 # How low may the accuracy fall without P1 noticing? Write the accuracy that gives a certain P1 at a certain advantage.
 
 # %%
-from lessonlib import checks_06 as checks
+from mialib.course.exercises import lesson_06 as checks
 
 
 def accuracy_for_p1(p1: float, advantage: float) -> float:

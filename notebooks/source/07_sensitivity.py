@@ -28,10 +28,10 @@ import torch
 from scipy.stats import norm, spearmanr
 from torch.nn import functional as F
 
-from lessonlib import figures_07 as figures
-from lessonlib import plots, sweeps, widgets
-from lessonlib.plots import show
 from mialib import models, profiles, runs, sensitivity
+from mialib.course import figures_07 as figures
+from mialib.course import plots, sweeps, widgets
+from mialib.course.plots import show
 from mialib.estimates import Estimate
 from mialib.training import to_device
 
@@ -470,7 +470,7 @@ assert stretched[10][1] == stretched[1][1]
 # Turn Fig. 1b round: how many weights does it take to carry a given share of the total sensitivity?
 
 # %%
-from lessonlib import checks_07 as checks
+from mialib.course.exercises import lesson_07 as checks
 
 
 def weights_needed(gradient: np.ndarray, share: float) -> int:

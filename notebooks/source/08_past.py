@@ -24,9 +24,9 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from lessonlib import figures_08, plots, sweeps, widgets
-from lessonlib.plots import show
 from mialib import data, models, profiles, runs
+from mialib.course import figures_08, plots, sweeps, widgets
+from mialib.course.plots import show
 from mialib.defenses import Past
 from mialib.training import Recipe, fit
 
@@ -329,7 +329,7 @@ drop = sweep.difference(best_row, undefended, "highest")
 # Write γ for one module in NumPy, safe for the case in which members and non-members have the same gradient.
 
 # %%
-from lessonlib import checks_08 as checks
+from mialib.course.exercises import lesson_08 as checks
 
 
 def gamma(member_gradient: np.ndarray, other_gradient: np.ndarray) -> np.ndarray:

@@ -24,9 +24,9 @@
 # %%
 import numpy as np
 
-from lessonlib import figures_07, figures_09, plots, sweeps, widgets
-from lessonlib.plots import show
 from mialib import profiles, runs, sensitivity
+from mialib.course import figures_07, figures_09, plots, sweeps, widgets
+from mialib.course.plots import show
 from mialib.estimates import Estimate
 
 sweep = sweeps.load("past")
@@ -119,7 +119,7 @@ still = [sweep.mean(tuned(1e-4, alpha)).value for alpha in (0.0, 0.5, 1.0, 1.5, 
 # fair: among the controls that are at most 0.01 *less* accurate, take the one with the lowest advantage.
 
 # %%
-from lessonlib import checks_09 as checks
+from mialib.course.exercises import lesson_09 as checks
 
 
 def control_for(accuracy: float, accuracies: np.ndarray, advantages: np.ndarray) -> int:

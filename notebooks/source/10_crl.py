@@ -30,9 +30,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from lessonlib import figures_06, figures_10, plots, sweeps, widgets
-from lessonlib.plots import show
 from mialib import data, models, observe
+from mialib.course import figures_06, figures_10, plots, sweeps, widgets
+from mialib.course.plots import show
 from mialib.defenses import CRL, Plain, RelaxLoss
 from mialib.estimates import Estimate
 from mialib.training import Recipe, fit
@@ -441,7 +441,7 @@ assert equal.low < 0 < equal.high
 # α = 0.5 (the upper end of each line) and 1 were trained three times on the same records.
 
 # %%
-from lessonlib import figures_09
+from mialib.course import figures_09
 
 LINES = {
     "RelaxLoss": lambda a, s: relaxed(a, seed=s),
@@ -657,7 +657,7 @@ Markdown("\n".join(lines))
 # The same losses on CIFAR-10, with 3,000 members, a ResNet-20 of full width and 50 epochs, once each (`data/measured/`). **Predict** which line lies lower.
 
 # %%
-from lessonlib import photographs
+from mialib.course import photographs
 
 names = {"RelaxLoss": "RelaxLoss, α = {:g}", "CRL": "CRL, α_rce = {:g}"}
 alphas = (0.5, 1, 1.5)
@@ -683,7 +683,7 @@ assert min(one.high for one in rival[1][:2]) > 0 > rival[1][2].high
 # Normalised logits are shorter than $1/\tau$. How low can the loss of a record get, with $C$ classes? An $\alpha_{rce}$ below that is never reached.
 
 # %%
-from lessonlib import checks_10 as checks
+from mialib.course.exercises import lesson_10 as checks
 
 
 def lowest_loss(classes: int, tau: float) -> float:

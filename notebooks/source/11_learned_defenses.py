@@ -35,10 +35,10 @@ import torch
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
-from lessonlib import costs, figures_06, plots, sweeps, widgets
-from lessonlib import figures_11 as figures
-from lessonlib.plots import show
 from mialib import data, models, profiles
+from mialib.course import costs, figures_06, plots, sweeps, widgets
+from mialib.course import figures_11 as figures
+from mialib.course.plots import show
 from mialib.defenses import CRL, DMP, DPSGD, AdvReg, Distillation, MixupMMD, RelaxLoss
 from mialib.training import Recipe, fit, to_device
 
@@ -555,7 +555,7 @@ leaks = [sweep.highest(k).value for k in control.values()]
 # The same on CIFAR-10: 3,000 members, 3,000 non-members to help, a ResNet-20 of full width, once each (`data/measured/`), MMD with λ = 3, the others with α = 1. **Predict** whether the order of the letters holds.
 
 # %%
-from lessonlib import photographs
+from mialib.course import photographs
 
 names = [
     "AdvReg, α = 1",
@@ -579,7 +579,7 @@ assert paid.high < 0
 # Find a partner of the same class for every record of a batch, without a loop over records. (The authors' code never draws the last record of a class, and stops if a class has only one.)
 
 # %%
-from lessonlib import checks_11 as checks
+from mialib.course.exercises import lesson_11 as checks
 
 
 def partners(wanted: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -26,11 +26,11 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from lessonlib import figures_12 as figures
-from lessonlib import plots, sweeps, widgets
-from lessonlib.figures_12 import student
-from lessonlib.plots import show
 from mialib import data, metrics, models, profiles
+from mialib.course import figures_12 as figures
+from mialib.course import plots, sweeps, widgets
+from mialib.course.figures_12 import student
+from mialib.course.plots import show
 from mialib.defenses import BestCheckpoint
 from mialib.defenses.pruning import Pruning, imp
 from mialib.estimates import Estimate
@@ -510,7 +510,7 @@ assert all(one[name].low < 0 < one[name].high for one in (equal, strong)
 # Once each on CIFAR-10 (`data/measured/`): a ResNet-20 of full width, 3,000 members, 50 epochs. IMP prunes 56 % twice and trains for 25 epochs after each. The dense networks are stopped after 27 or 30 of their 50 epochs. **Predict** the order.
 
 # %%
-from lessonlib import photographs
+from mialib.course import photographs
 
 PRUNED = "IMP, two prunings by 56 %"
 STOPPED = [f"stopped early, epoch {epoch}" for epoch in (27, 30)]
@@ -531,7 +531,7 @@ photographs.table("undefended", PRUNED, *STOPPED, level=True)
 # How many prunings does a percentage take, as the paper counts?
 
 # %%
-from lessonlib import checks_12 as checks
+from mialib.course.exercises import lesson_12 as checks
 
 
 def prunings_to(prunable: int, others: int, share: float, percent: float) -> int:

@@ -30,11 +30,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from lessonlib import figures_06, figures_12, plots, sweeps, widgets
-from lessonlib import figures_13 as figures
-from lessonlib.figures_12 import student
-from lessonlib.plots import show
 from mialib import metrics, models
+from mialib.course import figures_06, figures_12, plots, sweeps, widgets
+from mialib.course import figures_13 as figures
+from mialib.course.figures_12 import student
+from mialib.course.plots import show
 from mialib.estimates import Estimate
 from mialib.sparsity import chains
 from mialib.sparsity.butterfly import Butterfly, ButterflyConv2d, ButterflyLinear, projected
@@ -563,7 +563,7 @@ for name in seconds:
 # Once each on CIFAR-10 (`data/measured/`), with the paper's width: butterflies in two segments, 3,000 members, 50 epochs, and dense networks stopped after 27 and 30. **Predict** who leaks least.
 
 # %%
-from lessonlib import photographs
+from mialib.course import photographs
 
 REAL = [f"butterfly, S = 2, L = {L}" for L in (2, 3)]
 STOPPED = [f"stopped early, epoch {epoch}" for epoch in (27, 30)]
@@ -585,7 +585,7 @@ photographs.table("undefended", *REAL, *STOPPED, level=True)
 # Multiply one factor with a vector *without* making its matrix. Entries come as (k, t, r, s), as in `as_matrix`. A column of the matrix is numbered by block, then by place in the grid, then by place on the diagonal: (k, s, t); a row by (k, r, t).
 
 # %%
-from lessonlib import checks_13 as checks
+from mialib.course.exercises import lesson_13 as checks
 
 
 def apply_factor(entries: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -1,0 +1,151 @@
+"""The threshold attack: fitted on the shadow, blind to the target's membership."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from mialib import metrics
+from mialib.attacks import loss_score, threshold_attack
+from mialib.attacks.threshold import best_threshold
+from mialib.signals import Signals
+
+
+def overfitted(seed, n=400, classes=5, gap=2.0):
+    """Signals of a model that is surer of its members."""
+    rng = np.random.default_rng(seed)
+    labels, is_member = rng.integers(classes, size=n), np.arange(n) < n // 2
+    logits = rng.normal(size=(n, classes))
+    logits[np.arange(n), labels] += 1 + gap * is_member
+    return Signals(logits, labels, is_member)
+
+
+@pytest.fixture
+def shadow():
+    return overfitted(1)
+
+
+@pytest.fixture
+def target():
+    return overfitted(2)
+
+
+def gain(scores, is_member, threshold):
+    return np.subtract(*metrics.rates(scores, is_member, threshold=threshold))
+
+
+tables = st.lists(
+    st.tuples(
+        st.one_of(
+            st.integers(-2, 2).map(float),
+            st.floats(-1e300, 1e300),
+            st.integers(0, 4).map(
+                lambda steps: 1 + steps * np.finfo(float).eps
+            ),  # neighbours among the floats
+        ),
+        st.booleans(),
+    ),
+    min_size=2,
+    max_size=25,
+).filter(lambda rows: len({member for _, member in rows}) == 2)
+
+
+@given(tables)
+def test_best_threshold_gains_as_much_as_a_search_over_all(rows):
+    scores, is_member = map(np.array, zip(*rows, strict=True))
+    by_search = max(gain(scores, is_member, t) for t in [np.inf, *scores])
+    assert gain(scores, is_member, best_threshold(scores, is_member)) == pytest.approx(
+        by_search, abs=1e-12
+    )
+
+
+@given(tables)
+def test_scores_are_shifted_so_that_zero_is_the_threshold(rows):
+    scores, is_member = map(np.array, zip(*rows, strict=True))
+    n = len(scores)
+    shadow = Signals(np.zeros((n, 2)), np.zeros(n, int), is_member)
+    attacked = threshold_attack(shadow, shadow.public(), score=lambda signals: scores)
+    assert_array_equal(attacked >= 0, scores >= best_threshold(scores, is_member))
+
+
+def test_the_threshold_lies_halfway():
+    assert best_threshold([5.0, 4.0, 1.0, 0.0], [True, True, False, False]) == 2.5
+
+
+def test_among_equal_thresholds_the_strictest_is_taken():
+    # One member above each of two non-members: both thresholds gain one half.
+    assert best_threshold([4.0, 3.0, 2.0, 1.0], [True, False, True, False]) == 3.5
+
+
+@pytest.mark.parametrize("scores", [[1.0, 1.0, 1.0], [0.0, 2.0, 3.0]])
+def test_when_nothing_beats_chance_nobody_is_called_a_member(scores):
+    assert (np.array(scores) < best_threshold(scores, [True, False, False])).all()
+
+
+@pytest.mark.parametrize(
+    "scores", [[np.inf, 0.0], [0.0, -np.inf], [np.inf, -np.inf], [1e308, -1e308]]
+)
+def test_infinite_scores_still_give_a_finite_threshold(scores):
+    threshold = best_threshold(scores, [True, False])
+    assert np.isfinite(threshold)
+    assert scores[1] < threshold <= scores[0]
+
+
+def test_the_attack_works_on_a_model_that_memorised(shadow, target):
+    evaluation = metrics.evaluate(threshold_attack(shadow, target.public()), target.is_member)
+    assert evaluation.auc.low > 0.8
+    assert evaluation.advantage.low > 0.4
+
+
+def test_the_score_is_minus_the_loss(target):
+    assert_array_equal(loss_score(target), -target.loss())
+
+
+def test_the_targets_membership_changes_nothing(shadow, target):
+    lied_to = Signals(target.logits, target.labels, ~target.is_member)
+    assert_array_equal(threshold_attack(shadow, target), threshold_attack(shadow, target.public()))
+    assert_array_equal(threshold_attack(shadow, target), threshold_attack(shadow, lied_to))
+
+
+def test_the_threshold_comes_from_the_shadow_alone(shadow, target):
+    fitted = best_threshold(loss_score(shadow), shadow.is_member)
+    assert_array_equal(threshold_attack(shadow, target), loss_score(target) - fitted)
+
+
+def test_shuffled_membership_leaves_nothing_to_find(shadow, target, rng):
+    auc = metrics.auc(threshold_attack(shadow, target.public()), rng.permutation(target.is_member))
+    half = len(target) / 2
+    assert abs(auc - 0.5) < 3 * np.sqrt((2 * half + 1) / (12 * half * half))
+
+
+def test_a_flipped_sign_is_noticed(shadow, target):
+    def flipped(signals):
+        return signals.loss()
+
+    scores = threshold_attack(shadow, target.public(), score=flipped)
+    assert metrics.auc(scores, target.is_member) < 0.2
+    assert metrics.advantage(scores, target.is_member) < 0.05
+
+
+def test_a_shadow_without_membership_is_refused(shadow, target):
+    with pytest.raises(ValueError, match="shadow's membership is needed"):
+        threshold_attack(shadow.public(), target)
+
+
+def test_a_shadow_of_members_only_is_refused(shadow, target):
+    with pytest.raises(ValueError, match="both needed"):
+        threshold_attack(shadow.members(), target)
+
+
+def test_a_shadow_of_another_task_is_refused(target):
+    with pytest.raises(ValueError, match="3 and 5 columns"):
+        threshold_attack(overfitted(1, classes=3), target)
+
+
+@pytest.mark.parametrize(
+    "bad", [lambda s: np.full(len(s), np.nan), lambda s: s.loss()[:-1], lambda s: s.logits]
+)
+def test_a_score_that_is_not_one_number_a_record_is_refused(shadow, target, bad):
+    with pytest.raises(ValueError, match=r"NaN|shape"):
+        threshold_attack(shadow, target, score=bad)

@@ -1,0 +1,252 @@
+"""The set-up cell in an imitation of Colab: torch, NumPy and the others are there, mialib comes as a built wheel.
+
+The imitation is a virtual environment that sees the packages of this one, except mialib, and a stand-in
+`google.colab`. Tried on the real Colab: not yet.
+"""
+
+import os
+import re
+import shutil
+import site
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import pytest
+from packaging.requirements import Requirement
+
+import notebooks
+from paths import ROOT
+
+SERIES = notebooks.lessons()
+
+# What Colab had in December 2025, from a list of its packages; the newest that could be found.
+COLAB = {
+    "torch": "2.9.0+cu126", "torchvision": "0.24.0+cu126", "numpy": "2.0.2", "scipy": "1.16.3",
+    "scikit-learn": "1.6.1", "matplotlib": "3.10.0", "seaborn": "0.13.2", "ipywidgets": "7.7.1", "joblib": "1.5.2",
+    "filelock": "3.20.0", "safetensors": "0.7.0", "pooch": "1.8.2", "tqdm": "4.67.1", "pillow": "11.3.0",
+    "packaging": "25.0", "threadpoolctl": "3.6.0",
+}  # fmt: skip
+
+RUN_CELL = """
+import sys, types
+sys.modules["google.colab"] = types.ModuleType("google.colab")
+from IPython.core.interactiveshell import InteractiveShell
+result = InteractiveShell.instance().run_cell(sys.argv[1])
+sys.exit(1 if result.error_before_exec or result.error_in_exec else 0)
+"""
+
+AWAY_FROM_THE_CHECKOUT = """
+import mialib
+from mialib.course import cards, checks, figures, widgets
+from mialib.course import plots
+from mialib import attacks, data, metrics, profiles, runs, store
+print(mialib.__file__)
+print(store.home())
+print(len(data.load("letters", size=20, seed=0).y), "letters")
+from mialib.training import Recipe
+tiny = runs.Configuration(data="digits", size=240, model="mlp", options={"widths": (16,)}, recipe=Recipe(epochs=1))
+print(runs.get(tiny).signals.is_member.sum(), "members")
+"""
+
+
+@dataclass(frozen=True)
+class Colab:
+    """The imitated machine: an interpreter, a folder of packages, and an empty home."""
+
+    python: Path
+    packages: Path
+    content: Path
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess:
+        """Run Python there, without a network and without this checkout's settings."""
+        kept = {
+            name: os.environ[name]
+            for name in ("PATH", "TMPDIR", "LD_LIBRARY_PATH")
+            if name in os.environ
+        }
+        settings = {
+            "HOME": str(self.content),
+            "PIP_NO_INDEX": "1",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        }
+        command = [str(self.python), *arguments]
+        return subprocess.run(
+            command, cwd=self.content, env=kept | settings, capture_output=True, text=True
+        )
+
+    def set_up(self, source: str) -> subprocess.CompletedProcess:
+        """Run the set-up cell with `source` in the place of the repository's address."""
+        cell, number = re.subn(
+            r"git\+https://\S+(?=\")",
+            source,
+            notebooks.SETUP.format(address=notebooks.repository()),
+        )
+        assert number == 1
+        return self.run("-c", RUN_CELL, cell)
+
+    def freeze(self) -> list[str]:
+        """Every installed package with its version."""
+        return self.run("-m", "pip", "freeze", "--all").stdout.splitlines()
+
+    def hide(self, name: str) -> None:
+        for entry in self.packages.glob(f"{name}*"):
+            entry.unlink()
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """mialib as pip builds it, from a copy, so that the checkout stays clean."""
+    source = tmp_path_factory.mktemp("source")
+    for folder in ("mialib", "notebooks/lessonlib", "data/bank", "data/sweeps"):
+        shutil.copytree(
+            ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    offline = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        *offline,
+        "--wheel-dir",
+        str(source / "dist"),
+        ".",
+    ]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    (built,) = (source / "dist").glob("mialib-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def colab(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("colab")
+    packages, content = folder / "dist-packages", folder / "content"
+    for made in (packages, content):
+        made.mkdir()
+    places = [Path(place) for place in site.getsitepackages() if Path(place).is_dir()]
+    for entry in {entry.name: entry for place in places for entry in place.iterdir()}.values():
+        if not re.match(r"mialib|__editable__|__pycache__|.*\.pth$", entry.name):
+            (packages / entry.name).symlink_to(entry)
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True
+    )
+    (own,) = (folder / "venv").glob("lib/python*/site-packages")
+    # The packages lie outside the environment, so pip could not remove one of them even if it wanted to.
+    (own / "colab.pth").write_text(str(packages))
+    return Colab(folder / "venv" / "bin" / "python", packages, content)
+
+
+def test_the_imitation_has_what_colab_has_and_no_mialib(colab):
+    frozen = " ".join(colab.freeze())
+    assert "mialib" not in frozen
+    for name in COLAB:
+        assert f"{name}==" in frozen.lower(), name
+
+
+def test_a_failed_installation_stops_the_cell_with_a_sentence(colab):
+    """A failed %pip does not fail a cell, so the cell looks for itself."""
+    done = colab.set_up("file:///nowhere/mialib-0.1.0-py3-none-any.whl")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].endswith(
+        "mialib is not installed: see the README, then restart."
+    )
+
+
+@pytest.fixture(scope="module")
+def ready(colab, wheel):
+    """The set-up cell has run; what pip listed before and after."""
+    before = colab.freeze()
+    done = colab.set_up(wheel.as_uri())
+    assert done.returncode == 0, done.stdout + done.stderr
+    return before, colab.freeze()
+
+
+def test_the_set_up_cell_adds_mialib_and_changes_nothing_else(ready):
+    before, after = map(set, ready)
+    assert before - after == set()
+    (added,) = after - before
+    assert added.startswith("mialib")
+
+
+def test_a_second_run_installs_nothing(ready, colab):
+    assert colab.set_up("file:///nowhere/mialib-0.1.0-py3-none-any.whl").returncode == 0
+
+
+def test_mialib_works_away_from_the_checkout(ready, colab):
+    done = colab.run("-c", AWAY_FROM_THE_CHECKOUT)
+    assert done.returncode == 0, done.stderr
+    file, home, letters, members = done.stdout.splitlines()
+    assert Path(file).is_relative_to(colab.python.parents[1])
+    assert Path(home) == colab.content / ".cache" / "mialib"
+    assert (Path(home) / "runs").is_dir()
+    assert letters == "20 letters"
+    assert int(members.split()[0]) > 0
+
+
+@pytest.mark.parametrize(
+    "package", [ROOT / "mialib", ROOT / "notebooks" / "lessonlib"], ids=lambda path: path.name
+)
+def test_the_wheel_holds_every_module_of_a_package(ready, colab, package):
+    installed = Path(
+        colab.run("-c", f"import {package.name} as it; print(it.__path__[0])").stdout.strip()
+    )
+    assert installed.is_relative_to(colab.python.parents[1])
+    here, there = (
+        {path.relative_to(folder) for path in folder.rglob("*.py")}
+        for folder in (package, installed)
+    )
+    assert here
+    assert here <= there
+
+
+def test_what_is_missing_is_named_with_a_command_for_a_cell(ready, colab):
+    """Runs last: the package stays hidden."""
+    colab.hide("pooch")
+    done = colab.set_up("file:///nowhere/mialib-0.1.0-py3-none-any.whl")
+    assert done.returncode == 1
+    assert 'pooch is missing: %pip install "pooch>=1.8"' in done.stdout
+    assert "Then restart the kernel." in done.stdout
+
+
+@pytest.mark.parametrize("name", COLAB)
+def test_every_range_admits_what_colab_has(name):
+    needs = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    (need,) = (need for need in map(Requirement, needs) if need.name == name)
+    assert need.specifier.contains(COLAB[name])
+
+
+def test_every_dependency_is_on_colab():
+    needs = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert {Requirement(need).name for need in needs} == set(COLAB)
+
+
+@pytest.mark.parametrize("lesson", SERIES, ids=lambda lesson: lesson.name)
+def test_the_notebook_asks_colab_for_a_gpu(lesson):
+    assert notebooks.assemble(lesson, SERIES).metadata["accelerator"] == "GPU"
+    committed = ROOT / "notebooks" / f"{lesson.name}.ipynb"
+    if committed.exists():
+        assert nbformat.read(committed, as_version=4).metadata["accelerator"] == "GPU"
+
+
+def test_sliders_show_with_the_ipywidgets_of_colab(monkeypatch):
+    """ipywidgets 7 has no `_repr_mimebundle_`."""
+    import ipywidgets
+
+    from mialib.course import widgets
+    from mialib.course.plots.picture import Picture
+
+    monkeypatch.delattr(ipywidgets.Widget, "_repr_mimebundle_", raising=False)
+    monkeypatch.setattr(widgets, "EXPLORERS", [])
+    line = Picture(lambda figure: figure.subplots(), alt="An empty plot.", caption="Nothing.")
+    explorer = widgets.explore(lambda x: line, x=widgets.slider(0, 1, start=0, step=0.1, label="x"))
+    bundle = explorer._repr_mimebundle_()
+    model = bundle["application/vnd.jupyter.widget-view+json"]["model_id"]
+    assert re.fullmatch(r"[0-9a-f]{32}", model)
+    assert "run the notebook" in bundle["text/plain"]

@@ -1,0 +1,118 @@
+"""The files around the code: the workflow runs the README's commands, the hooks run ruff, the form asks the doctor."""
+
+import re
+import tomllib
+
+import pytest
+import yaml
+
+from paths import ROOT
+
+
+def parsed(name: str) -> dict:
+    return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+WORKFLOW = parsed(".github/workflows/test.yml")
+JOB = WORKFLOW["jobs"]["test"]
+STEPS = {
+    step["uses"].partition("@")[0]: step.get("with", {}) for step in JOB["steps"] if "uses" in step
+}
+
+
+def recipe(target: str) -> list[str]:
+    """The commands of a target in the Makefile."""
+    return (
+        re.search(rf"(?m)^{target}:.*\n((?:\t.*\n)+)", MAKEFILE)[1].replace("\t", "").splitlines()
+    )
+
+
+def test_the_workflow_runs_exactly_the_two_commands_of_the_readme():
+    section = README.partition("## Two commands")[2]
+    promised = re.findall(r"(?m)^(make \w+)", section.split("```")[1])
+    assert (
+        sorted(step["run"] for step in JOB["steps"] if "run" in step)
+        == sorted(promised)
+        == ["make run", "make test"]
+    )
+
+
+def test_the_workflow_covers_two_systems_and_two_pythons():
+    matrix = JOB["strategy"]["matrix"]
+    assert matrix["os"] == ["ubuntu-latest", "macos-latest"]
+    oldest = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "requires-python"
+    ].removeprefix(">=")
+    assert matrix["python"][0] == oldest
+    assert len(matrix["python"]) == 2
+    assert all(isinstance(version, str) for version in matrix["python"]), (
+        "3.10 without quotes is 3.1"
+    )
+
+
+def test_the_workflow_starts_on_pushes_and_pull_requests_and_may_only_read():
+    events = WORKFLOW[True]  # YAML reads the key `on` as true
+    assert events["push"] == {"branches": ["main"]}
+    assert "pull_request" in events
+    assert WORKFLOW["permissions"] == {"contents": "read"}
+
+
+def test_the_workflow_caches_pip_by_the_pins_and_keeps_the_pages():
+    python = STEPS["actions/setup-python"]
+    assert python["cache"] == "pip"
+    assert python["cache-dependency-path"].split() == ["pyproject.toml", "constraints.txt"]
+    assert STEPS["actions/upload-artifact"]["path"] == "build/"
+
+
+def test_the_badge_in_the_readme_is_that_of_the_workflow():
+    assert "actions/workflows/test.yml/badge.svg" in README
+    assert WORKFLOW["name"] == "test"
+
+
+def test_what_was_not_tried_is_marked():
+    assert (
+        "Untried"
+        in (ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8").splitlines()[0]
+    )
+    assert re.search(r"\*\*Untried\*\*.*Colab.*GitHub.*macOS", README, re.S)
+
+
+def test_the_hooks_are_the_checks_of_make_test():
+    hooks = [hook for repo in parsed(".pre-commit-config.yaml")["repos"] for hook in repo["hooks"]]
+    assert all(hook["language"] == "system" and hook["types"] == ["python"] for hook in hooks)
+    commands = [
+        re.sub(r" --force-exclude", "", hook["entry"]).replace(".venv/bin", "$(BIN)")
+        for hook in hooks
+    ]
+    checks = [command.removesuffix(" .") for command in recipe("test") if "ruff" in command]
+    assert commands == checks == ["$(BIN)/ruff check", "$(BIN)/ruff format --check"]
+
+
+def test_the_bug_report_asks_for_the_doctor():
+    form = parsed(".github/ISSUE_TEMPLATE/bug_report.yml")
+    assert {"name", "description", "body"} <= set(form)
+    fields = {field["id"]: field for field in form["body"]}
+    assert "python -m mialib.doctor" in fields["doctor"]["attributes"]["description"]
+    assert all(field["validations"]["required"] for field in fields.values())
+    assert all(
+        field["type"] in {"textarea", "dropdown"} and field["attributes"]["label"]
+        for field in fields.values()
+    )
+
+
+def test_the_soak_test_kills_ten_times_as_often():
+    (command,) = recipe("soak")
+    assert "MIALIB_KILLS=200" in command
+    assert "tests/test_store.py -k kill" in command
+    assert 'os.environ.get("MIALIB_KILLS", "20")' in (ROOT / "tests" / "test_store.py").read_text()
+
+
+@pytest.mark.parametrize(
+    "target", ["run", "test", "lab", "notebooks", "badges", "bench", "soak", "clean"]
+)
+def test_every_target_of_make_says_what_it_does_and_is_in_the_readme(target):
+    assert re.search(rf"(?m)^{target}:.*  ## \w", MAKEFILE)
+    assert re.search(rf"make {target}\b", README)
+    assert re.search(rf"(?m)^\.PHONY:.*\b{target}\b", MAKEFILE)

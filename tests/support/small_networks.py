@@ -1,0 +1,35 @@
+"""Networks that train in a blink, for the tests of several defenses."""
+
+import torch
+from torch import nn
+
+from mialib import models
+
+
+def perceptron():
+    return models.build("mlp", shape=(1, 8, 8), classes=10, widths=(12,))
+
+
+def normalised(dropout=0.1):
+    """A convolution, BatchNorm and a linear layer, and a dropout that draws from the global generator."""
+    torch.manual_seed(1)
+    features = [
+        nn.Conv2d(1, 3, 3, stride=2),
+        nn.BatchNorm2d(3),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Dropout(dropout),
+    ]
+    return models.Network(nn.Sequential(*features), nn.Linear(27, 10))
+
+
+class Collapsing:
+    """After the last step of some `epochs`, class 3 wins whatever the record; after the others it does not."""
+
+    def start_epoch(self, training):
+        training.model.classify.bias.data[3] -= 1e6 if training.epoch - 1 in self.epochs else 0
+
+    def after_step(self, training):
+        training.steps = getattr(training, "steps", 0) + 1
+        if training.steps == 4 * training.epoch and training.epoch in self.epochs:
+            training.model.classify.bias.data[3] += 1e6

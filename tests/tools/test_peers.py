@@ -1,0 +1,96 @@
+"""Other toolkits found the same AUC on the same arrays: the record follows from the bank, and can be made again."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import peers
+from mialib import attacks, bank, metrics
+
+KEPT = json.loads(peers.RECORD.read_text(encoding="utf-8"))
+ROWS = KEPT["rows"]
+FOLDER = os.environ.get("MIALIB_PEERS", "")
+
+
+def name(row: dict) -> str:
+    return f"{row['peer']}-{row['attack']}-{row['ours']}"
+
+
+def test_the_record_is_about_the_shipped_bank():
+    assert KEPT["bank"] == json.loads(peers.BANK.read_text(encoding="utf-8"))["sha256"], (
+        "The bank is new. Do the three steps of tools/peers.py again."
+    )
+    models = bank.load()
+    assert np.array_equal(models.is_member[1], ~models.is_member[peers.TARGET])
+    assert (models.take(peers.REFERENCES).is_member.sum(axis=0) == 31).all()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name)
+def test_our_side_follows_from_the_bank(row):
+    assert peers.our_auc(row) == pytest.approx(row["our_auc"], abs=1e-6)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name)
+def test_the_verdict_follows_from_the_numbers(row):
+    assert row["difference"] == pytest.approx(row["their_auc"] - row["our_auc"], abs=1e-12)
+    if row["verdict"] == "agrees":
+        assert abs(row["difference"]) <= 1e-6
+    else:
+        assert row["verdict"] == f"differs: {row['why']}"
+        assert row["why"]
+        assert abs(row["difference"]) > 1e-6
+
+
+@pytest.mark.parametrize("peer", KEPT["install"])
+def test_every_peer_agrees_somewhere_in_the_recorded_version(peer):
+    rows = [row for row in ROWS if row["peer"] == peer]
+    assert any(row["verdict"] == "agrees" for row in rows)
+    assert all(
+        f"{row['package']}=={row['version']}" in " ".join(KEPT["install"][peer]) for row in rows
+    )
+
+
+def test_the_readme_counts_rightly():
+    text = " ".join((peers.RECORD.parents[1] / "README.md").read_text(encoding="utf-8").split())
+    agree = sum(row["verdict"] == "agrees" for row in ROWS)
+    assert f"{len(ROWS)} AUCs were compared" in text
+    assert f"{agree} agree to 1e-6" in text
+    assert f"says why {len(ROWS) - agree} differ" in text
+
+
+@pytest.mark.parametrize("attack", ["lira", "rmia"])
+def test_the_references_are_those_of_the_game(attack):
+    models = bank.load()
+    played = attacks.game(models, target=peers.TARGET).scores(getattr(attacks, attack))
+    row = {"ours": attack, "our_settings": {}, "arrays": ""}
+    assert peers.our_auc(row) == pytest.approx(
+        metrics.auc(played, models.is_member[peers.TARGET]), abs=1e-12
+    )
+
+
+def test_a_result_that_the_record_does_not_expect_is_refused():
+    with pytest.raises(ValueError, match="find the reason"):
+        peers.compared(ROWS[0] | {"why": ""}, 0.5, 0.6)
+    with pytest.raises(ValueError, match="find the reason"):
+        peers.compared(ROWS[0] | {"why": "other formula"}, 0.5, 0.5)
+
+
+@pytest.mark.skipif(
+    not FOLDER, reason="optional: set MIALIB_PEERS to a folder of environments, see tools/peers.py"
+)
+@pytest.mark.parametrize("peer", KEPT["install"])
+def test_the_peer_finds_it_again(peer, tmp_path):
+    python = Path(FOLDER) / peer / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"no environment {peer} in MIALIB_PEERS; data/peers.json says what to install")
+    peers.export(tmp_path / "arrays.npz")
+    command = [str(python), peers.__file__, peer, str(tmp_path / "arrays.npz")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["auc"] == pytest.approx(
+        [row["their_auc"] for row in ROWS if row["peer"] == peer], abs=1e-6
+    )
