@@ -1,6 +1,8 @@
 """mialib: learn, reproduce and measure membership inference.
 
-One direction: data → split → train → signals → attack → metrics. `metrics` and `attacks` never import torch.
+The data goes one way: data → splits → training (+ a defense) → query → signals → attacks → metrics.
+The array layer (`signals`, `bank`, `attacks`, `metrics`, `exposure`) loads no torch when it is
+imported; CRL's learned attack loads it when it is fitted.
 
 >>> from mialib import metrics
 >>> metrics.auc([0.1, 0.9], [False, True])
@@ -9,9 +11,8 @@ One direction: data → split → train → signals → attack → metrics. `met
 
 import os
 
-# Threads that spin while they wait stall each other on a busy machine: small networks ran ten times slower there.
-os.environ.setdefault(
-    "GOMP_SPINCOUNT", "100000"
-)  # They spin briefly instead. Read when torch is first loaded.
+# Threads that spin while they wait stall each other on a busy machine: small networks ran ten times
+# slower there. With this they spin briefly. It is read when torch is first loaded.
+os.environ.setdefault("GOMP_SPINCOUNT", "100000")
 
 __version__ = "0.1.0"

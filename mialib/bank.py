@@ -1,73 +1,127 @@
 """The signals of many models on the same records, and which model holds which record.
 
-Any model can play the target while the others are its references (`attacks.game(bank, target=k)`). The course ships
-one bank, `load("letters")`, made by tools/bank.py; its provenance lies beside it. Introduced in notebook 03."""
+    letters = load("letters")                       # 64 models on 2,400 records
+    letters.signals(7)                              # what model 7 shows
+    letters.phi                                     # LiRA's φ: (models, queries, n)
+    attacks.game(letters, target=7)                 # model 7 plays the target
 
-from dataclasses import dataclass, replace
+The course ships one bank, made by tools/bank.py; its provenance lies beside it. Introduced in
+notebook 03."""
+
+from __future__ import annotations
+
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mialib import shipped
-from mialib.errors import as_array, refuse
-from mialib.signals import Signals
+from mialib.errors import as_array, as_path, check_flag, check_range
+from mialib.signals import Signals, as_rows, check_labels, check_not_probabilities
+
+KINDS = {"logits": "biuf", "labels": "iu", "is_member": "b", "views": "biuf", "x": "biuf"}
+POPULATION_IN_FILES = "population."  # what stands before the name of one of its arrays
 
 
 @dataclass(frozen=True, eq=False)
 class Bank:
-    """`logits` (models, n, classes), `labels` (n,), `is_member` (models, n) bool; `views` (models, more queries, n): φ
-    of other views; `population`: the same models on records that none of them holds; `x`: the records, for pictures."""
+    """Models and records in one table each.
+
+    logits      (models, n, classes): every model's answer on every record
+    labels      (n,): the true class of each record
+    is_member   (models, n) bool: which model was trained on which record
+    views       (models, views, n): φ of other views of the records, if models were asked about them
+    population  the same models on records that none of them holds
+    x           the records themselves, for pictures
+    known_phi   `phi`, where it is known already; `replace` forgets it, because arrays may change
+    """
 
     logits: np.ndarray
     labels: np.ndarray
     is_member: np.ndarray
     views: np.ndarray | None = None
-    population: "Bank | None" = None
+    population: Bank | None = None
     x: np.ndarray | None = None
+    known_phi: InitVar[np.ndarray | None] = None
+    _known_phi: np.ndarray | None = field(init=False, repr=False)
 
-    def __post_init__(self):
-        for name, kind in (
-            ("logits", "biuf"),
-            ("labels", "iu"),
-            ("is_member", "b"),
-            ("views", "biuf"),
-        ):
-            if (array := getattr(self, name)) is not None:
+    def __post_init__(self, known_phi: np.ndarray | None):
+        for name, kind in KINDS.items():
+            array = getattr(self, name)
+            if array is not None or name in ("logits", "labels", "is_member"):
                 object.__setattr__(self, name, as_array(array, kind=kind, what=name))
-        logits, labels, held, views = self.logits, self.labels, self.is_member, self.views
-        fit = (
-            logits.ndim == 3
-            and logits.shape[:2] == held.shape
-            and labels.shape == held.shape[1:]
-            and held.size
-        )
-        found = f"found shapes {logits.shape}, {labels.shape} and {held.shape}"
-        refuse(
-            not fit,
-            f"A bank needs logits (models, n, classes), labels (n,) and is_member (models, n), {found}.",
-        )
-        models, n, classes = logits.shape
-        if views is not None:
-            fit = views.ndim == 3 and views.shape[::2] == (models, n) and np.isfinite(views).all()
-            refuse(
-                not fit,
-                f"views must be finite numbers ({models}, queries, {n}), found {views.shape}.",
+        if known_phi is not None:
+            known_phi = as_array(known_phi, kind="f", what="known_phi")
+        object.__setattr__(self, "_known_phi", known_phi)
+        self._check_shapes()
+        self._check_logits()
+        self._check_views()
+        self._check_population()
+        self._check_phi()
+
+    def _check_shapes(self) -> None:
+        models_and_records = self.is_member.shape
+        if (
+            self.logits.ndim != 3
+            or self.logits.shape[:2] != models_and_records
+            or self.labels.shape != models_and_records[1:]
+            or self.is_member.size == 0
+        ):
+            shapes = f"{self.logits.shape}, {self.labels.shape} and {models_and_records}"
+            raise ValueError(
+                "A bank needs logits (models, n, classes), labels (n,) and is_member (models, n), "
+                f"found shapes {shapes}."
             )
-        if self.x is not None:
-            refuse(
-                len(self.x) != n,
-                f"x must have one entry for each of the {n} records, found {len(self.x)}.",
+        n = len(self.labels)
+        if self.x is not None and self.x.shape[:1] != (n,):
+            raise ValueError(
+                f"x must have one entry for each of the {n} records, found shape {self.x.shape}."
             )
-        if self.population:
-            found, expected = (
-                self.population.logits.shape[::2],
-                f"{models} models in the same {classes} classes",
+
+    def _check_logits(self) -> None:
+        check_labels(self.labels, self.logits.shape[2])
+        if not np.isfinite(self.logits).all():
+            is_bad = ~np.isfinite(self.logits).all(axis=(1, 2))
+            raise ValueError(
+                f"{is_bad.sum()} of {len(self)} models have NaN or infinite logits (the first is "
+                f"number {is_bad.argmax()}): they diverged. Train them anew, or leave them out."
             )
-            refuse(
-                found != (models, classes),
-                f"The population needs answers of the same {expected}, found {found}.",
+        check_not_probabilities(self.logits)
+
+    def _check_views(self) -> None:
+        if self.views is None:
+            return
+        models, n = self.is_member.shape
+        shape = self.views.shape
+        fits = self.views.ndim == 3 and shape[0] == models and shape[2] == n
+        if not fits or not np.isfinite(self.views).all():
+            raise ValueError(f"views must be finite numbers ({models}, views, {n}), found {shape}.")
+
+    def _check_population(self) -> None:
+        if self.population is None:
+            return
+        if not isinstance(self.population, Bank):
+            found = type(self.population).__name__
+            raise ValueError(f"The population must be a bank of the same models, found {found}.")
+        models, _, classes = self.logits.shape
+        found_models, _, found_classes = self.population.logits.shape
+        if (found_models, found_classes) != (models, classes):
+            raise ValueError(
+                f"The population needs answers of the same {models} models in the same {classes} "
+                f"classes, found {found_models} models in {found_classes}."
             )
+
+    def _check_phi(self) -> None:
+        if self._known_phi is None:
+            return
+        models, n = self.is_member.shape
+        queries = 1 if self.views is None else 1 + self.views.shape[1]
+        found = np.shape(self._known_phi)
+        if found != (models, queries, n):
+            raise ValueError(f"known_phi must have shape {(models, queries, n)}, found {found}.")
 
     def __len__(self) -> int:
         return len(self.is_member)
@@ -75,67 +129,96 @@ class Bank:
     def __repr__(self) -> str:
         models, n, classes = self.logits.shape
         queries = "1 query" if self.views is None else f"{1 + self.views.shape[1]} queries"
-        extra = f"; population {len(self.population.labels):,}" if self.population else ""
-        return f"<Bank of {models} models on {n:,} records of {classes} classes, {queries} each{extra}>"
+        others = ""
+        if self.population is not None:
+            others = f"; population {len(self.population.labels):,}"
+        return (
+            f"<Bank of {models} models on {n:,} records of {classes} classes, "
+            f"{queries} each{others}>"
+        )
 
     def signals(self, model: int) -> Signals:
         """What one of the models shows, with its membership and its answers on the population."""
-        more = {} if self.views is None else {"views": self.views[model].T}
-        population = self.population.signals(model).public() if self.population else None
+        check_range(-len(self), len(self) - 1, whole=True, model=model)
+        extra = {}
+        if self.views is not None:
+            extra["views"] = self.views[model].T  # (views, n) → (n, views)
+        population = None
+        if self.population is not None:
+            population = self.population.signals(model).public()
         return Signals(
-            self.logits[model], self.labels, self.is_member[model], more=more, population=population
+            logits=self.logits[model],
+            labels=self.labels,
+            is_member=self.is_member[model],
+            extra=extra,
+            population=population,
         )
 
     @cached_property
-    def confidence(self) -> np.ndarray:
-        """φ of every model on every view: (models, queries, n)."""
-        return np.stack([self.signals(model).confidence() for model in range(len(self))])
+    def phi(self) -> np.ndarray:
+        """LiRA's φ of every model on every view: (models, queries, n)."""
+        if self._known_phi is not None:
+            return self._known_phi
+        return np.stack([self.signals(model).phi() for model in range(len(self))])
 
     def take(
-        self, models: np.ndarray | list[int], records: np.ndarray | slice = slice(None)
-    ) -> "Bank":
+        self, models: ArrayLike | slice | range, records: ArrayLike | slice = slice(None)
+    ) -> Bank:
         """Some of the models on some of the records; the population stays whole."""
-        logits, is_member = (table[models][:, records] for table in (self.logits, self.is_member))
-        views = None if self.views is None else self.views[models][:, :, records]
-        population = self.population.take(models) if self.population else None
-        x = None if self.x is None else self.x[records]
-        taken = Bank(logits, self.labels[records], is_member, views, population, x)
-        vars(taken)["confidence"] = self.confidence[models][
-            :, :, records
-        ]  # Computed once for all games.
-        return taken
+        models = as_rows(models, len(self), what="models")
+        records = as_rows(records, len(self.labels), what="records")
+        return Bank(
+            logits=self.logits[models][:, records],
+            labels=self.labels[records],
+            is_member=self.is_member[models][:, records],
+            views=None if self.views is None else self.views[models][:, :, records],
+            population=None if self.population is None else self.population.take(models),
+            x=None if self.x is None else self.x[records],
+            known_phi=self.phi[models][:, :, records],  # computed once for all games
+        )
 
     def save(self, path: Path) -> None:
         """Write an `.npz` without pickle, the population's arrays beside the others."""
-        names = ("logits", "labels", "is_member", "views", "x")
-        kept = {name: getattr(self, name) for name in names}
-        if self.population:
-            kept |= {
-                f"population.{name}": getattr(self.population, name)
-                for name in names
-                if name != "is_member"
-            }
-        np.savez_compressed(
-            path, **{name: array for name, array in kept.items() if array is not None}
-        )
+        arrays: dict[str, Any] = self._arrays()
+        if self.population is not None:
+            for name, array in self.population._arrays().items():
+                if name != "is_member":  # Nobody holds its records.
+                    arrays[POPULATION_IN_FILES + name] = array
+        np.savez_compressed(as_path(path), **arrays)
 
     @classmethod
-    def read(cls, path: Path) -> "Bank":
-        with np.load(path, allow_pickle=False) as file:
+    def read(cls, path: Path) -> Bank:
+        with np.load(as_path(path), allow_pickle=False) as file:
             arrays = dict(file)
-        extra = {name.partition(".")[2]: arrays.pop(name) for name in list(arrays) if "." in name}
-        if extra:
-            extra = {
-                "population": cls(**extra, is_member=np.zeros(extra["logits"].shape[:2], bool))
-            }
-        return cls(**arrays, **extra)
+        own = {name: arrays[name] for name in KINDS if name in arrays}
+        if not {"logits", "labels", "is_member"} <= set(own):
+            there = ", ".join(arrays) or "nothing"
+            raise ValueError(
+                f"{path} holds no bank: it lacks logits, labels or is_member; it has {there}."
+            )
+        others = {
+            name: arrays[POPULATION_IN_FILES + name]
+            for name in KINDS
+            if POPULATION_IN_FILES + name in arrays
+        }
+        if not others:
+            return cls(**own)
+        nobody = np.zeros(others["logits"].shape[:2], bool)
+        return cls(**own, population=cls(**others, is_member=nobody))
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """The arrays that are there, by name."""
+        arrays = {name: getattr(self, name) for name in KINDS}
+        return {name: array for name, array in arrays.items() if array is not None}
 
 
 def load(name: str = "letters", *, views: bool = False) -> Bank:
     """The shipped bank called `name`; with `views`, also the models' answers on shifted records."""
+    check_flag(views=views)
     bank = Bank.read(shipped.find("signal bank", "bank", name))
-    return (
-        bank
-        if views
-        else replace(bank, views=None, population=replace(bank.population, views=None))
-    )
+    if views:
+        return bank
+    population = bank.population
+    if population is not None:
+        population = replace(population, views=None)
+    return replace(bank, views=None, population=population)

@@ -1,7 +1,22 @@
-"""A number with its interval, and all the numbers of one attack: what `metrics` returns."""
+"""A number with its interval, and all the numbers of one attack: what `metrics` returns.
+
+>>> print(Estimate(0.61, 0.58, 0.64))
+0.610 [0.580, 0.640]
+>>> print(Estimate(nan, note="no threshold was fitted"))
+no threshold was fitted
+"""
 
 from dataclasses import dataclass
 from math import nan
+from typing import NamedTuple
+
+
+class Triple(NamedTuple):
+    """An estimate's three numbers, for tables and error bars."""
+
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -13,13 +28,27 @@ class Estimate:
     high: float = nan
     note: str = ""
 
+    @property
+    def triple(self) -> Triple:
+        """(value, low, high)."""
+        return Triple(self.value, self.low, self.high)
+
     def __str__(self) -> str:
-        return self.note or f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        return self.note or f"{self.value:z.3f} [{self.low:z.3f}, {self.high:z.3f}]"
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Every number that the course reports of one attack on one model."""
+    """Every number that the course reports of one attack on one model.
+
+    members, non_members   how many records of each kind were scored
+    auc                    the probability that a member scores higher than a non-member
+    tpr, fpr               the rates at the threshold that was fitted on the shadow
+    advantage              tpr − fpr
+    best_advantage         the largest TPR − FPR over all thresholds, an optimistic number
+    tpr_at_1_percent       the largest TPR whose FPR is at most 1 %
+    tpr_at_0_1_percent     the largest TPR whose FPR is at most 0.1 %
+    """
 
     members: int
     non_members: int
@@ -32,13 +61,16 @@ class Evaluation:
     tpr_at_0_1_percent: Estimate
 
     def _repr_markdown_(self) -> str:
-        names = [
-            "AUC",
-            "advantage at the shadow's threshold",
-            "best advantage (optimistic)",
-            "TPR at the threshold",
-        ]
-        names += ["FPR at the threshold", "TPR at 1 % FPR", "TPR at 0.1 % FPR"]
-        rows = zip(names, list(vars(self).values())[2:], strict=True)
-        head = f"| {self.members:,} members, {self.non_members:,} non-members | value [95 % interval] |\n|---|---|\n"
-        return head + "\n".join(f"| {name} | {estimate} |" for name, estimate in rows)
+        rows = {
+            "AUC": self.auc,
+            "advantage at the shadow's threshold": self.advantage,
+            "best advantage (optimistic)": self.best_advantage,
+            "TPR at the threshold": self.tpr,
+            "FPR at the threshold": self.fpr,
+            "TPR at 1 % FPR": self.tpr_at_1_percent,
+            "TPR at 0.1 % FPR": self.tpr_at_0_1_percent,
+        }
+        records = f"{self.members:,} members, {self.non_members:,} non-members"
+        lines = [f"| {records} | value [95 % interval] |", "|---|---|"]
+        lines += [f"| {name} | {estimate} |" for name, estimate in rows.items()]
+        return "\n".join(lines)

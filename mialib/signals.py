@@ -1,76 +1,138 @@
-"""What an attacker observes of one model: logits and labels, in one table with the truth about membership.
+"""What an attacker observes of one model: arrays only, whatever the model was.
 
-This module imports torch only inside `collect` and `predict`, so attacks and metrics can use `Signals` without it."""
+    signals = Signals(logits, labels, is_member)        # (n, classes), (n,), (n,)
+    signals.loss(), signals.phi()                       # what most attacks look at
+    signals.public()                                    # what the attacker of this model may see
+    Signals.from_probabilities(softmax, labels)         # where only probabilities are known
+
+`mialib.query` makes such a table from a torch model. Introduced in notebook 01."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from mialib.errors import as_array, refuse
+from mialib.errors import as_array, as_path, check_range
 
-if TYPE_CHECKING:
-    from torch import nn
-
-    from mialib.splits import Side
+# The kind of each column (see `as_array`), and its name in a file.
+KINDS = {"logits": "biuf", "labels": "iu", "is_member": "b", "record_index": "iu"}
+NAMES_IN_FILES = {
+    "logits": "logits",
+    "labels": "labels",
+    "is_member": "is_member",
+    "record_index": "record",
+}
+EXTRA_IN_FILES = "more."  # what stands before the name of an extra column
 
 
 @dataclass(frozen=True, eq=False)
 class Signals:
-    """One row a record: `logits` (n, classes), `labels` (n,), `is_member` (n,) bool. `record` (n,) is each record's
-    place in its dataset. `more` has what some attacks also ask for, by name, one row a record. `population` is the same
-    model on records that are surely nobody's members. Attacks read all of it but `is_member` of the *target*, which is
-    for the metrics alone; `public()` is the table without it."""
+    """One row per record. Attacks read all of it but `is_member` of the *target*, which is for the
+    metrics alone; `public()` is the table without it.
+
+    logits        (n, classes): the model's outputs before the softmax
+    labels        (n,): the true class of each record
+    is_member     (n,) bool: whether the model was trained on the record, if that is known
+    record_index  (n,): the record's place in its dataset, if it has one
+    extra         name → (n, …): what some attacks also ask for, such as "noise" or "rotations"
+    population    the same model's signals on records that are surely nobody's members
+    """
 
     logits: np.ndarray
     labels: np.ndarray
     is_member: np.ndarray | None = None
-    record: np.ndarray | None = None
-    more: dict[str, np.ndarray] = field(default_factory=dict)
+    record_index: np.ndarray | None = None
+    extra: dict[str, np.ndarray] = field(default_factory=dict)
     population: Signals | None = None
 
     def __post_init__(self):
-        for name, kind in {
-            "logits": "biuf",
-            "labels": "iu",
-            "is_member": "b",
-            "record": "iu",
-        }.items():
-            if (column := getattr(self, name)) is not None:
+        for name, kind in KINDS.items():
+            column = getattr(self, name)
+            if column is not None or name in ("logits", "labels"):
                 object.__setattr__(self, name, as_array(column, kind=kind, what=name))
-        object.__setattr__(
-            self, "more", {name: as_array(column, what=name) for name, column in self.more.items()}
-        )
-        logits, labels, n = self.logits, self.labels, self.labels.size
-        fit, found = (
-            logits.ndim == 2 and labels.shape == logits.shape[:1] and n,
-            f"{logits.shape} and {labels.shape}",
-        )
-        refuse(not fit, f"Signals need logits (n, classes) and n ≥ 1 labels, found shapes {found}.")
-        first, last, classes = labels.min(), labels.max(), logits.shape[1]
-        expected = f"Labels must lie in 0 … {classes - 1}, one for each column of the logits"
-        refuse(first < 0 or last >= classes, f"{expected}; found labels from {first} to {last}.")
-        bad = ~np.isfinite(logits).all(axis=1)
-        fault = f"{bad.sum()} of {n} records have NaN or infinite logits (the first is row {bad.argmax()})"
-        refuse(
-            bad.any(),
-            f"{fault}: the model diverged. Train it with a lower rate, or leave those records out.",
-        )
-        for name, column in (
-            {"is_member": self.is_member, "record": self.record} | self.more
-        ).items():
-            found = f"one entry for each of the {n} records, found shape {np.shape(column)}"
-            refuse(column is not None and column.shape[:1] != (n,), f"{name} must have {found}.")
+        object.__setattr__(self, "extra", _extra_columns(self.extra))
+        self._check_logits()
+        self._check_lengths()
+        self._check_population()
+
+    def _check_logits(self) -> None:
+        logits = self.logits
+        labels = self.labels
+        if logits.ndim != 2 or labels.shape != logits.shape[:1] or labels.size == 0:
+            raise ValueError(
+                "Signals need logits (n, classes) and n ≥ 1 labels, "
+                f"found shapes {logits.shape} and {labels.shape}."
+            )
+        check_labels(labels, logits.shape[1])
+        is_bad = ~np.isfinite(logits).all(axis=1)
+        if is_bad.any():
+            raise ValueError(
+                f"{is_bad.sum()} of {len(labels)} records have NaN or infinite logits "
+                f"(the first is row {is_bad.argmax()}): the model diverged. "
+                "Train it with a lower rate, or leave those records out."
+            )
+        check_not_probabilities(logits)
+
+    def _check_lengths(self) -> None:
+        n = len(self.labels)
+        for name, column in (self._columns() | self.extra).items():
+            if column.shape[:1] != (n,):
+                raise ValueError(
+                    f"{name} must have one entry for each of the {n} records, "
+                    f"found shape {column.shape}."
+                )
+        for name in ("is_member", "record_index"):
+            column = getattr(self, name)
+            if column is not None and column.ndim != 1:
+                raise ValueError(f"{name} must have shape ({n},), found {column.shape}.")
+
+    def _check_population(self) -> None:
+        if self.population is None:
+            return
+        if not isinstance(self.population, Signals):
+            found = type(self.population).__name__
+            raise ValueError(f"The population must be Signals of the same model, found {found}.")
+        classes = self.logits.shape[1]
+        found = self.population.logits.shape[1]
+        if found != classes:
+            raise ValueError(
+                f"The population needs answers of the same model in {classes} classes, "
+                f"found {found}."
+            )
+
+    @classmethod
+    def from_probabilities(
+        cls, probabilities: ArrayLike, labels: ArrayLike, **columns: Any
+    ) -> Signals:
+        """The signals of a model of which the softmax outputs (n, classes) are known.
+
+        The logits are log p, which give the same loss and the same φ. A probability that was
+        rounded to 0 is taken for the smallest number there is. The columns are those of `Signals`.
+
+        >>> Signals.from_probabilities([[0.9, 0.1]], [0]).probabilities()
+        array([[0.9, 0.1]])
+        """
+        array = as_array(probabilities, what="probabilities").astype(np.float64)
+        if array.ndim != 2 or array.shape[1] < 2 or not _are_probabilities(array):
+            raise ValueError(
+                "Probabilities must be numbers from 0 to 1 in rows (n, classes) that sum to 1, "
+                f"with 2 classes or more; found shape {array.shape}. "
+                "Logits go into Signals(logits, labels)."
+            )
+        smallest = np.finfo(np.float64).tiny
+        logits = np.log(np.maximum(array, smallest))
+        return cls(logits, as_array(labels, kind="iu", what="labels"), **columns)
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    # What follows from the logits.
 
     def loss(self) -> np.ndarray:
         """Cross-entropy of each record, in nats: (n,)."""
@@ -84,72 +146,97 @@ class Signals:
         """Softmax of the logits: (n, classes)."""
         return np.exp(self.log_probabilities())
 
-    def confidence(self) -> np.ndarray:
-        """LiRA's φ of each record, on the record itself and on its other views if there are any: (queries, n)."""
-        own = scaled_confidence(self.logits, self.labels)
-        return np.stack(
-            [own, *self.more.get("views", np.empty((len(self), 0))).T.astype(np.float64)]
-        )
+    def phi(self) -> np.ndarray:
+        """LiRA's φ of each record, and of its other views if there are any: (queries, n)."""
+        own = _phi(self.logits, self.labels)
+        if "views" not in self.extra:
+            return own[None]
+        views = self.extra["views"].astype(np.float64)  # (n, views)
+        if views.ndim != 2 or not np.isfinite(views).all():
+            raise ValueError(
+                f"views must be finite numbers ({len(self)}, views), found shape {views.shape}."
+            )
+        return np.vstack([own, views.T])
 
     def correct(self) -> np.ndarray:
         """Whether the model predicts each record's label: (n,) bool."""
         return self.logits.argmax(axis=1) == self.labels
 
+    # Parts of the table.
+
     def column(self, name: str) -> np.ndarray:
-        """One of `more`, or an error that says how to get it."""
-        there = ", ".join(self.more) or "logits"
-        refuse(
-            name not in self.more,
-            f"These signals have no {name!r}, only {there}. Use mialib.observe.watch.",
-        )
-        return self.more[name]
+        """One of `extra`, or an error that says how to get it."""
+        if not isinstance(name, str) or name not in self.extra:
+            there = ", ".join(self.extra) or "logits"
+            raise ValueError(
+                f"These signals have no {name!r}, only {there}. "
+                "Ask the model for it: mialib.query.ask, or Run.ask."
+            )
+        return self.extra[name]
 
     def public(self) -> Signals:
         """What the attacker of this model may see: everything but membership."""
         return replace(self, is_member=None)
 
     def members(self) -> Signals:
-        return self.take(self.truth())
+        is_member = self.truth()
+        if not is_member.any():
+            raise ValueError(f"None of these {len(self)} records is a member.")
+        return self.take(is_member)
 
     def non_members(self) -> Signals:
-        return self.take(~self.truth())
+        is_member = self.truth()
+        if is_member.all():
+            raise ValueError(f"All of these {len(self)} records are members.")
+        return self.take(~is_member)
 
     def truth(self) -> np.ndarray:
         """`is_member`, or an error if these are signals without it."""
-        refuse(
-            self.is_member is None,
-            "These signals do not say who is a member. Use the table before `public()`.",
-        )
+        if self.is_member is None:
+            raise ValueError(
+                "These signals do not say who is a member. Use the table before `public()`."
+            )
         return self.is_member
 
-    def take(self, rows: np.ndarray) -> Signals:
+    def take(self, rows: ArrayLike | slice) -> Signals:
         """Some of the records, by a mask or by their positions."""
-        more = {name: column[rows] for name, column in self.more.items()}
-        return replace(
-            self, **{name: column[rows] for name, column in self._columns().items()}, more=more
-        )
+        rows = as_rows(rows, len(self))
+        columns = {name: column[rows] for name, column in self._columns().items()}
+        extra = {name: column[rows] for name, column in self.extra.items()}
+        return replace(self, **columns, extra=extra)
+
+    # Files.
 
     def save(self, path: Path) -> None:
         """Write an `.npz` without pickle; the population is left out."""
-        np.savez(
-            path,
-            **self._columns(),
-            **{f"more.{name}": column for name, column in self.more.items()},
-        )
+        arrays: dict[str, Any] = {}
+        for name, column in self._columns().items():
+            arrays[NAMES_IN_FILES[name]] = column
+        for name, column in self.extra.items():
+            arrays[EXTRA_IN_FILES + name] = column
+        np.savez(as_path(path), **arrays)
 
     @classmethod
     def read(cls, path: Path) -> Signals:
-        with np.load(path, allow_pickle=False) as file:
-            more = {
-                name.removeprefix("more."): file[name] for name in file if name.startswith("more.")
-            }
-            return cls(
-                **{name: file[name] for name in file if not name.startswith("more.")}, more=more
-            )
+        with np.load(as_path(path), allow_pickle=False) as file:
+            arrays = dict(file)
+        if not {"logits", "labels"} <= set(arrays):
+            there = ", ".join(arrays) or "nothing"
+            raise ValueError(f"{path} holds no signals: it has no logits and labels, only {there}.")
+        columns = {
+            name: arrays[in_file] for name, in_file in NAMES_IN_FILES.items() if in_file in arrays
+        }
+        extra = {
+            in_file.removeprefix(EXTRA_IN_FILES): column
+            for in_file, column in arrays.items()
+            if in_file.startswith(EXTRA_IN_FILES)
+        }
+        return cls(**columns, extra=extra)
 
     def _columns(self) -> dict[str, np.ndarray]:
-        names = ("logits", "labels", "is_member", "record")
-        return {name: column for name in names if (column := getattr(self, name)) is not None}
+        """The columns that are there, by name; `extra` aside."""
+        columns = {name: getattr(self, name) for name in KINDS}
+        return {name: column for name, column in columns.items() if column is not None}
 
 
 Shadows = Signals | Sequence[Signals]  # one shadow, or several
@@ -159,65 +246,143 @@ def pool(shadows: Shadows) -> Signals:
     """Several shadows' records as one table; one shadow stays as it is."""
     if isinstance(shadows, Signals):
         return shadows
-    refuse(not shadows, "At least one shadow is needed.")
-    differ = len({shadow.logits.shape[1] for shadow in shadows}) > 1
-    refuse(
-        differ,
-        "The shadows have different numbers of classes. Train them all on the target's task.",
+    if not isinstance(shadows, Sequence) or isinstance(shadows, str):
+        found = type(shadows).__name__
+        raise ValueError(f"Shadows are Signals, or a list of them, found {found}.")
+    if not shadows:
+        raise ValueError("At least one shadow is needed.")
+    for shadow in shadows:
+        if not isinstance(shadow, Signals):
+            found = type(shadow).__name__
+            raise ValueError(f"Every shadow must be Signals, found {found}.")
+    if len({shadow.logits.shape[1] for shadow in shadows}) > 1:
+        raise ValueError(
+            "The shadows have different numbers of classes. Train them all on the target's task."
+        )
+    common = set.intersection(*(set(shadow.extra) for shadow in shadows))
+    extra = {
+        name: np.concatenate([shadow.extra[name] for shadow in shadows]) for name in sorted(common)
+    }
+    return Signals(
+        logits=np.concatenate([shadow.logits for shadow in shadows]),
+        labels=np.concatenate([shadow.labels for shadow in shadows]),
+        is_member=np.concatenate([shadow.truth() for shadow in shadows]),
+        extra=extra,
     )
-    columns = zip(
-        *((shadow.logits, shadow.labels, shadow.truth()) for shadow in shadows), strict=True
-    )
-    common = sorted(set.intersection(*(set(shadow.more) for shadow in shadows)))
-    more = {name: np.concatenate([shadow.more[name] for shadow in shadows]) for name in common}
-    return Signals(*map(np.concatenate, columns), more=more)
 
 
-def scaled_confidence(logits: ArrayLike, labels: np.ndarray) -> np.ndarray:
-    """LiRA's φ = log p_y − log Σ_{i≠y} p_i, from logits so that it stays finite where p_y rounds to 1: (n,)."""
-    logits, rows = np.array(logits, np.float64), np.arange(len(labels))
-    refuse(
-        logits.shape[-1] < 2,
-        "A confidence compares the label's class with the others; one class alone has none.",
-    )
-    own = logits[rows, labels]
-    logits[rows, labels] = -np.inf
-    return own - scipy.special.logsumexp(logits, axis=-1)
+def phi_from_logits(logits: ArrayLike, labels: ArrayLike) -> np.ndarray:
+    """LiRA's φ = log p_y − log Σ_{i≠y} p_i of each record: (n,).
+
+    From logits, so that it stays finite where p_y rounds to 1.
+
+    >>> phi_from_logits([[800.0, 0.0]], [0])
+    array([800.])
+    """
+    checked = Signals(as_array(logits, what="logits"), as_array(labels, kind="iu", what="labels"))
+    return _phi(checked.logits, checked.labels)
+
+
+def _phi(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    if logits.shape[1] < 2:
+        raise ValueError("φ compares the label's class with the others; one class alone has none.")
+    rows = np.arange(len(labels))
+    others = np.array(logits, np.float64)  # A copy, in which the label's own class is struck out.
+    own = others[rows, labels]
+    others[rows, labels] = -np.inf
+    return own - scipy.special.logsumexp(others, axis=-1)
 
 
 def loss_gap(signals: Signals) -> float:
     """Mean loss of non-members minus mean loss of members (PAST's G, before its absolute value)."""
-    return float(signals.non_members().loss().mean() - signals.members().loss().mean())
+    if not isinstance(signals, Signals):
+        raise ValueError(f"The loss gap is one of Signals, found {type(signals).__name__}.")
+    member_loss = signals.members().loss()
+    non_member_loss = signals.non_members().loss()
+    return float(non_member_loss.mean() - member_loss.mean())
 
 
-def collect(model: nn.Module, side: Side) -> Signals:
-    """Query `model` on its members (train) and non-members (test), in eval mode, un-augmented."""
-    parts = {True: side.train, False: side.test}
-    found = [
-        (predict(model, part), part.y, np.full(len(part), held), part.index)
-        for held, part in parts.items()
-    ]
-    return Signals(*map(np.concatenate, zip(*found, strict=True)))
+# What is checked of tables that users hand in.
 
 
-def predict(model: nn.Module, records, *, batch_size: int = 500) -> np.ndarray:
-    """Logits (n, classes) in eval mode; the model is left in the mode it was in."""
-    import torch
+def check_labels(labels: ArrayLike, classes: int) -> None:
+    """Refuse labels that are not the number of one of the classes."""
+    check_range(1, np.inf, whole=True, classes=classes)
+    labels = as_array(labels, kind="iu", what="labels")
+    if labels.size == 0:
+        return
+    first = labels.min()
+    last = labels.max()
+    if first < 0 or last >= classes:
+        raise ValueError(
+            f"Labels must lie in 0 … {classes - 1}, one for each column of the logits; "
+            f"found labels from {first} to {last}."
+        )
 
-    from mialib.training import to_device
 
-    with torch.inference_mode(), eval_mode(model):
-        x, _ = to_device(records, next(model.parameters()).device)
-        return torch.cat([model(batch) for batch in x.split(batch_size)]).cpu().numpy()
+def check_not_probabilities(logits: ArrayLike) -> None:
+    """Refuse a softmax's outputs (…, classes), of which φ and the loss would come out wrong."""
+    rows = as_array(logits, what="logits")
+    if rows.ndim >= 2 and rows.shape[-1] >= 2 and _are_probabilities(rows):
+        raise ValueError(
+            "These logits are probabilities: no number is negative, and every row sums to 1. "
+            "Hand in the model's outputs before the softmax, "
+            "or use Signals.from_probabilities(probabilities, labels)."
+        )
 
 
-@contextmanager
-def eval_mode(model: nn.Module) -> Iterator[None]:
-    """Evaluate, then give every part of the model back the mode it was in."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
+def _are_probabilities(rows: np.ndarray) -> bool:
+    """Whether no number is negative and every row (…, classes) sums to 1."""
+    if rows.size == 0 or rows[0].min() < 0:  # The first of them settles it for nearly all logits.
+        return False
+    if rows.min() < 0:
+        return False
+    # Rounding to bfloat16 moves a sum by 0.4 %. A few logits may come as near to 1 by chance, so
+    # small tables must be nearer.
+    is_small = rows.size < 10 * rows.shape[-1]
+    tolerance = 1e-4 if is_small else 1e-2
+    sums = rows.sum(axis=-1, dtype=np.float64)
+    return bool((np.abs(sums - 1) <= tolerance).all())
+
+
+def as_rows(rows: ArrayLike | slice, n: int, *, what: str = "rows") -> np.ndarray | slice:
+    """`rows` as an index into n of something: a slice, a mask (n,) or positions in −n … n − 1."""
+    check_range(0, np.inf, whole=True, n=n)
+    if isinstance(rows, slice):
+        return _as_slice(rows, what)
+    array = as_array(rows, kind="biuf", what=what)
+    if array.size == 0:
+        array = array.astype(np.int64)  # An empty list is one of floats to NumPy.
+    if array.dtype.kind == "b":
+        if array.shape != (n,):
+            raise ValueError(f"A mask of {what} must have shape ({n},), found {array.shape}.")
+        return array
+    array = as_array(array, kind="iu", what=what)
+    if array.ndim != 1 or ((array < -n) | (array >= n)).any():
+        raise ValueError(
+            f"{what} must be a mask or positions in 0 … {n - 1}, one after the other, "
+            f"found shape {array.shape}, {_range_of(array)}."
+        )
+    return array
+
+
+def _as_slice(rows: slice, what: str) -> slice:
     try:
-        yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
+        rows.indices(1)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must be a slice of whole numbers, found {rows}.") from error
+    return rows
+
+
+def _range_of(positions: np.ndarray) -> str:
+    return f"from {positions.min()} to {positions.max()}" if positions.size else "nothing"
+
+
+def _extra_columns(extra: Any) -> dict[str, np.ndarray]:
+    if not isinstance(extra, Mapping):
+        found = type(extra).__name__
+        raise ValueError(f"extra must be columns by their names, as in a dict, found {found}.")
+    for name in extra:
+        if not isinstance(name, str):
+            raise ValueError(f"The columns of extra must have names, found {name!r}.")
+    return {name: as_array(column, what=name) for name, column in extra.items()}

@@ -1,5 +1,6 @@
 """Metrics against scikit-learn, SciPy and their definitions."""
 
+import dataclasses
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.stats import binomtest, norm
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from mialib import metrics
+from mialib.estimates import Estimate
 
 GOOD = ([0.3, -0.1, 0.2, -0.5], [True, True, False, False])
 
@@ -25,6 +27,8 @@ def normal(rng, members=150, non_members=250, shift=1.0):
     is_member = np.arange(members + non_members) < members
     return rng.normal(size=len(is_member)) + shift * is_member, is_member
 
+
+advantage_at_0 = partial(metrics.advantage, threshold=0.0)
 
 tables = st.lists(
     st.tuples(st.one_of(st.integers(-3, 3).map(float), st.floats(allow_nan=False)), st.booleans()),
@@ -64,12 +68,11 @@ def test_auc_equals_scikit_learn(rows):
 @pytest.mark.parametrize("levels", [1, 2, 7, 1000])
 def test_roc_equals_scikit_learn_with_ties(rng, levels):
     scores, is_member = tied(rng, levels=levels)
-    for ours, theirs in zip(
-        metrics.roc(scores, is_member),
-        roc_curve(is_member, scores, drop_intermediate=False),
-        strict=True,
-    ):
-        assert_allclose(ours, theirs, atol=1e-15)
+    curve = metrics.roc(scores, is_member)
+    fpr, tpr, threshold = roc_curve(is_member, scores, drop_intermediate=False)
+    assert_allclose(curve.fpr, fpr, atol=1e-15)
+    assert_allclose(curve.tpr, tpr, atol=1e-15)
+    assert_allclose(curve.threshold, threshold, atol=1e-15)
 
 
 def test_auc_counts_a_tie_half():
@@ -100,12 +103,12 @@ def test_negated_scores_give_one_minus_auc(rows):
 def test_the_order_of_records_changes_nothing(rng):
     scores, is_member = tied(rng)
     order = rng.permutation(len(scores))
-    for statistic in (metrics.auc, metrics.advantage, metrics.best_advantage):
+    for statistic in (metrics.auc, advantage_at_0, metrics.best_advantage):
         assert statistic(scores, is_member) == statistic(scores[order], is_member[order])
-    for ours, shuffled in zip(
+    for plain, shuffled in zip(
         metrics.roc(scores, is_member), metrics.roc(scores[order], is_member[order]), strict=True
     ):
-        assert_array_equal(ours, shuffled)
+        assert_array_equal(plain, shuffled)
 
 
 # ---------------------------------------------------------------- advantage and rates
@@ -119,8 +122,31 @@ def test_rates_count_scores_at_or_above_the_threshold(rows, threshold):
     assert fpr == np.mean([s >= threshold for s in scores[~is_member]])
 
 
-def test_a_score_of_zero_is_called_a_member():
-    assert metrics.advantage([0.0, -1.0], [True, False]) == 1
+@pytest.mark.parametrize("threshold", [0.0, -2.5, 7])
+def test_a_score_at_the_threshold_is_called_a_member(threshold):
+    scores = [threshold, threshold - 1.0]
+    assert metrics.advantage(scores, [True, False], threshold=threshold) == 1
+
+
+def test_no_threshold_is_assumed():
+    for function in (metrics.rates, metrics.advantage):
+        with pytest.raises(TypeError, match="threshold"):
+            function(*GOOD)
+
+
+def test_infinite_thresholds_let_everybody_in_or_nobody():
+    assert metrics.rates(*GOOD, threshold=-np.inf) == (1.0, 1.0)
+    assert metrics.rates(*GOOD, threshold=np.inf) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("threshold", [np.nan, "0", None, [0.0], 1j, True])
+@pytest.mark.parametrize("function", [metrics.rates, metrics.advantage])
+def test_a_threshold_that_is_no_number_is_refused(function, threshold):
+    with pytest.raises(ValueError, match="threshold must be"):
+        function(*GOOD, threshold=threshold)
+    if threshold is not None:
+        with pytest.raises(ValueError, match="threshold must be"):
+            metrics.evaluate(*GOOD, threshold=threshold)
 
 
 @given(tables)
@@ -171,7 +197,10 @@ def test_tied_records_enter_together():
 
 
 def test_the_interval_of_tpr_at_fpr_covers_the_truth():
-    """N(1, 1) against N(0, 1) at 5 % FPR: the true TPR is known; taking the threshold as given covers far less."""
+    """N(1, 1) against N(0, 1) at 5 % FPR: the true TPR is known.
+
+    Taking the threshold as given covers far less.
+    """
     truth, covered = norm.sf(norm.isf(0.05) - 1), 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -185,9 +214,10 @@ def test_the_interval_of_tpr_at_fpr_covers_the_truth():
 
 def test_rates_at_the_threshold_carry_exact_intervals(rng):
     scores, is_member = normal(rng, members=120)
-    evaluation = metrics.evaluate(scores, is_member, draws=20)
+    evaluation = metrics.evaluate(scores, is_member, threshold=0.3, draws=20)
     for estimate, chosen in ((evaluation.tpr, is_member), (evaluation.fpr, ~is_member)):
-        hits = int((scores[chosen] >= 0).sum())
+        hits = int((scores[chosen] >= 0.3).sum())
+        assert estimate.value == hits / chosen.sum()
         exact = binomtest(hits, int(chosen.sum())).proportion_ci(method="exact")
         assert_allclose([estimate.low, estimate.high], exact, atol=1e-9)
 
@@ -241,16 +271,15 @@ def naive_bootstrap(rng, scores, is_member, statistic, draws):
 @pytest.mark.parametrize("name", ["auc", "advantage", "best_advantage"])
 def test_bootstrap_agrees_with_a_naive_loop(rng, table, name):
     scores, is_member = table(rng)
-    ours = getattr(metrics.evaluate(scores, is_member, draws=2000), name)
-    naive = naive_bootstrap(rng, scores, is_member, getattr(metrics, name), 1000)
+    estimate = getattr(metrics.evaluate(scores, is_member, threshold=0.0, draws=2000), name)
+    statistic = advantage_at_0 if name == "advantage" else getattr(metrics, name)
+    naive = naive_bootstrap(rng, scores, is_member, statistic, 1000)
     width = naive[1] - naive[0]
     assert width > 0
-    assert_allclose([ours.low, ours.high], naive, atol=0.12 * width)
+    assert_allclose([estimate.low, estimate.high], naive, atol=0.12 * width)
 
 
 def test_the_bootstrap_interval_covers_the_true_auc_about_95_times_in_100(rng):
-    from scipy.stats import norm
-
     truth, hits = norm.cdf(1 / np.sqrt(2)), 0
     for seed in range(200):
         interval = metrics.evaluate(*normal(rng, 60, 60), draws=200, seed=seed).auc
@@ -281,11 +310,16 @@ def test_the_seed_decides_the_interval(rng):
 @pytest.mark.parametrize("table", [tied, normal])
 def test_evaluate_agrees_with_the_single_functions(rng, table):
     scores, is_member = table(rng)
-    all_numbers = metrics.evaluate(scores, is_member, draws=50)
-    for name in ("auc", "advantage", "best_advantage"):
-        assert getattr(all_numbers, name).value == pytest.approx(
-            getattr(metrics, name)(scores, is_member), abs=1e-12
-        )
+    all_numbers = metrics.evaluate(scores, is_member, threshold=0.5, draws=50)
+    single = {
+        "auc": metrics.auc(scores, is_member),
+        "best_advantage": metrics.best_advantage(scores, is_member),
+        "advantage": metrics.advantage(scores, is_member, threshold=0.5),
+        "tpr": metrics.rates(scores, is_member, threshold=0.5).tpr,
+        "fpr": metrics.rates(scores, is_member, threshold=0.5).fpr,
+    }
+    for name, value in single.items():
+        assert getattr(all_numbers, name).value == pytest.approx(value, abs=1e-12)
     assert str(all_numbers.tpr_at_1_percent) == str(
         metrics.tpr_at_fpr(scores, is_member, 0.01, draws=50)
     )
@@ -294,13 +328,50 @@ def test_evaluate_agrees_with_the_single_functions(rng, table):
 
 
 def test_the_table_of_an_evaluation_puts_each_number_in_its_row(rng):
-    evaluation = metrics.evaluate(*normal(rng), draws=50)
+    evaluation = metrics.evaluate(*normal(rng), threshold=0.5, draws=50)
     table = evaluation._repr_markdown_()
     assert "| 150 members, 250 non-members |" in table
     assert f"| AUC | {evaluation.auc} |" in table
+    assert f"| advantage at the shadow's threshold | {evaluation.advantage} |" in table
     assert f"| best advantage (optimistic) | {evaluation.best_advantage} |" in table
+    assert f"| TPR at the threshold | {evaluation.tpr} |" in table
+    assert f"| FPR at the threshold | {evaluation.fpr} |" in table
     assert f"| TPR at 1 % FPR | {evaluation.tpr_at_1_percent} |" in table
     assert "| TPR at 0.1 % FPR | not resolvable with 250 non-members |" in table
+
+
+AT_THE_THRESHOLD = {"advantage", "tpr", "fpr"}
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(400) % 50])
+def test_without_a_threshold_the_numbers_at_one_say_so(rng, groups):
+    """Scores of an attack that fitted none, far from 0: the AUC stays, and no advantage is 0."""
+    scores, is_member = normal(rng)
+    scores -= 1000
+    evaluation = metrics.evaluate(scores, is_member, draws=50, groups=groups)
+    fitted = metrics.evaluate(scores, is_member, threshold=-999.5, draws=50, groups=groups)
+    for field in dataclasses.fields(evaluation):
+        estimate = getattr(evaluation, field.name)
+        if field.name in AT_THE_THRESHOLD:
+            assert np.isnan(estimate.triple).all()
+            assert str(estimate) == "no threshold was fitted"
+            assert getattr(fitted, field.name).value > 0.1
+        else:
+            assert estimate == getattr(fitted, field.name)
+    assert "| TPR at the threshold | no threshold was fitted |" in evaluation._repr_markdown_()
+
+
+def test_a_threshold_moves_with_the_scores(rng):
+    """Adding 5 to scores and threshold alike changes no number: 0 is not special."""
+    scores, is_member = tied(rng)
+    plain = metrics.evaluate(scores, is_member, threshold=1.0, draws=50)
+    moved = metrics.evaluate(scores + 5, is_member, threshold=6.0, draws=50)
+    assert plain == moved
+
+
+def test_an_estimate_gives_its_three_numbers():
+    assert Estimate(0.5, 0.4, 0.7).triple == (0.5, 0.4, 0.7)
+    assert Estimate(0.5, 0.4, 0.7).triple.high == 0.7
 
 
 # ---------------------------------------------------------------- bad input
@@ -322,6 +393,13 @@ def test_the_table_of_an_evaluation_puts_each_number_in_its_row(rng):
         ([1.0, 2.0], [-1, 1], "True or False"),
         ([1.0, 2.0], [None, True], "True or False"),
         ([1.0, 2.0], ["yes", "no"], "True or False"),
+        ([1.0, 2.0], ["0", "1"], "True or False"),
+        ([1.0, 2.0], ["False", "True"], "True or False"),
+        ([1.0, 2.0], [[True], [True, False]], "True or False"),
+        ([[1.0], [2.0, 3.0]], [True, False], "rows of different lengths"),
+        (None, [True, False], "real numbers, found None"),
+        (np.ma.masked_invalid([1.0, np.nan]), [True, False], "1 masked entries"),
+        ([1.0, 2.0], np.ma.array([True, False], mask=[True, False]), "1 masked entries"),
         (np.array([1 + 2j, 2]), [True, False], "real numbers"),
         (["a", "b"], [True, False], "real numbers"),
     ],
@@ -331,8 +409,8 @@ def test_the_table_of_an_evaluation_puts_each_number_in_its_row(rng):
     [
         metrics.roc,
         metrics.auc,
-        metrics.rates,
-        metrics.advantage,
+        partial(metrics.rates, threshold=0.0),
+        advantage_at_0,
         metrics.best_advantage,
         metrics.evaluate,
         partial(metrics.tpr_at_fpr, fpr=0.5),
@@ -349,6 +427,15 @@ def test_bad_tables_are_refused_with_a_reason(function, scores, is_member, compl
 def test_ones_and_zeros_serve_as_membership(zero_or_one):
     assert metrics.auc(GOOD[0], zero_or_one) == metrics.auc(*GOOD)
     assert metrics.tpr_at_fpr(GOOD[0], zero_or_one, 0.5) == metrics.tpr_at_fpr(*GOOD, 0.5)
+
+
+def test_masked_arrays_without_masked_entries_serve():
+    scores, is_member = (np.ma.array(column) for column in GOOD)
+    assert metrics.auc(scores, is_member) == metrics.auc(*GOOD)
+
+
+def test_objects_that_are_true_or_false_serve_as_membership():
+    assert metrics.auc(GOOD[0], np.array(GOOD[1], object)) == metrics.auc(*GOOD)
 
 
 @pytest.mark.parametrize(
@@ -372,6 +459,15 @@ def test_ones_and_zeros_serve_as_membership(zero_or_one):
             lambda: metrics.bootstrap(*GOOD, lambda fpr, tpr, threshold: tpr[:, -1], draws=0),
             "draws",
         ),
+        (lambda: metrics.evaluate(*GOOD, draws=2**31), "draws must be a whole number in 1 …"),
+        (lambda: metrics.evaluate(*GOOD, draws=2.5), "draws"),
+        (lambda: metrics.evaluate(*GOOD, draws=[5]), "draws"),
+        (lambda: metrics.evaluate(*GOOD, seed=-1), "seed"),
+        (lambda: metrics.evaluate(*GOOD, seed="a"), "seed"),
+        (lambda: metrics.significant([1.0, np.nan, 3.0], [0, 1, 2]), "values must be finite"),
+        (lambda: metrics.significant([1, 2], [0.0, np.inf]), "dense must be finite"),
+        (lambda: metrics.ppv([0.5, 0.5], [0.1, 0.1, 0.1], 0.5), "shapes of tpr, fpr and prior"),
+        (lambda: metrics.resolvable(0.5, -3), "non_members"),
     ],
 )
 def test_numbers_outside_their_range_are_refused(call, complaint):
@@ -401,7 +497,10 @@ def test_junk_gives_a_clear_error_or_the_right_answer(scores, is_member):
 
 
 def test_a_gain_is_significant_when_the_intervals_of_one_deviation_are_apart():
-    """Means 4 and 1, deviations 1 and 1: the intervals [3, 5] and [0, 2] are apart; with a mean of 3 they meet at 2."""
+    """Means 4 and 1, deviations 1 and 1: the intervals [3, 5] and [0, 2] are apart.
+
+    With a mean of 3 they meet at 2.
+    """
     assert metrics.significant([3, 4, 5], [0, 1, 2])
     assert metrics.significant([0, 1, 2], [3, 4, 5])
     assert not metrics.significant([2, 3, 4], [0, 1, 2])
