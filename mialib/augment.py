@@ -1,45 +1,82 @@
-"""Random crops and flips of a batch on its device, each record by its own draw."""
+"""Random crops and flips of a batch on its device, each record by its own draw.
+
+    x = crop_and_flip(x, generator=generator, padding=4)        # (n, channels, height, width)
+
+`Recipe(augment=True)` trains on such batches; evaluation never sees one.
+"""
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from mialib.errors import refuse
+from mialib.errors import check_range
+
+LARGEST_PADDING = 1024
+MOST_RECORDS = 2**24  # that are cut out at once
+
+
+class Draws(NamedTuple):
+    """Where each of n records is cut out of its padded image, and whether it is mirrored."""
+
+    down: Tensor  # (n,): rows from the padded corner, 0 … 2 × padding
+    right: Tensor  # (n,): columns, likewise
+    mirrored: Tensor  # (n,) bool
 
 
 def crop_and_flip(x: Tensor, *, generator: torch.Generator, padding: int = 4) -> Tensor:
-    """Shift each image by up to `padding` pixels and mirror half, by its own draw: `x` (n, channels, height, width).
+    """Shift each image of `x` by up to `padding` pixels and mirror half of them.
 
-    The padding is 0 in what the model sees: the mean colour if the records are standardised (as in CRL's code), black
-    if they are only divided by 255 (as in PAST's). CRL's code draws once a batch, and PAST's also in evaluation."""
-    fault = f"Crops and flips need images (n, channels, height, width), found records of shape {tuple(x.shape)}"
-    refuse(x.ndim != 4, f"{fault}. Train with Recipe(augment=False).")
-    down, right, mirrored = (
-        draw.to(x.device) for draw in draws(len(x), generator=generator, padding=padding)
-    )
+    The padding is 0 in what the model sees: the mean colour if the records are standardised (as in
+    CRL's code), black if they are only divided by 255 (as in PAST's). CRL's code draws once a
+    batch, and PAST's also in evaluation.
+    """
+    if not isinstance(x, Tensor) or x.ndim != 4:
+        shape = tuple(getattr(x, "shape", ()))
+        raise ValueError(
+            "Crops and flips need images (n, channels, height, width), found records of shape "
+            f"{shape}. Train with Recipe(augment=False)."
+        )
+    drawn = draws(len(x), generator=generator, padding=padding)
+    on_device = Draws(*(draw.to(x.device) for draw in drawn))
+    cut = _cut_out(x, on_device, padding)
+    if x.is_contiguous(memory_format=torch.channels_last):
+        return cut
+    return cut.contiguous()
+
+
+def draws(n: int, *, generator: torch.Generator, padding: int = 4) -> Draws:
+    """The draws for n records. They are made on the CPU, so they are the same on every device."""
+    check_range(0, LARGEST_PADDING, whole=True, padding=padding)
+    check_range(0, MOST_RECORDS, whole=True, n=n)
+    if not isinstance(generator, torch.Generator):
+        raise TypeError(f"generator must be a torch.Generator, found {type(generator).__name__}.")
+    down, right = torch.randint(2 * padding + 1, (2, n), generator=generator)
+    mirrored = torch.randint(2, (n,), generator=generator).bool()
+    return Draws(down, right, mirrored)
+
+
+def _cut_out(x: Tensor, drawn: Draws, padding: int) -> Tensor:
+    """The windows of the padded images, laid out channels last.
+
+    One look-up by the place of each pixel in the padded batch is twice as fast as indexing by three
+    arrays.
+    """
     n, channels, height, width = x.shape
-    high, wide = height + 2 * padding, width + 2 * padding
-    padded = (
-        F.pad(x, (padding,) * 4).permute(0, 2, 3, 1).reshape(-1, channels)
-    )  # (n × high × wide, channels)
-    row = torch.arange(height, device=x.device) + down[:, None]  # (n, height)
+    high = height + 2 * padding
+    wide = width + 2 * padding
+    padded = F.pad(x, (padding, padding, padding, padding))  # (n, channels, high, wide)
+    pixels = padded.permute(0, 2, 3, 1).reshape(-1, channels)  # (n × high × wide, channels)
+
+    row = torch.arange(height, device=x.device) + drawn.down[:, None]  # (n, height)
     column = torch.arange(width, device=x.device)
-    column = torch.where(mirrored[:, None], column.flip(0), column) + right[:, None]  # (n, width)
+    column = torch.where(drawn.mirrored[:, None], column.flip(0), column)  # (n, width)
+    column = column + drawn.right[:, None]
     corner = torch.arange(n, device=x.device) * high * wide
-    # One look-up by the place of each pixel in the padded batch is twice as fast as indexing by three arrays.
-    pixel = (
+    place = (
         corner[:, None, None] + row[:, :, None] * wide + column[:, None, :]
     )  # (n, height, width)
-    found = (
-        padded.index_select(0, pixel.flatten())
-        .reshape(n, height, width, channels)
-        .permute(0, 3, 1, 2)
-    )
-    return found if x.is_contiguous(memory_format=torch.channels_last) else found.contiguous()
 
-
-def draws(n: int, *, generator: torch.Generator, padding: int = 4) -> tuple[Tensor, Tensor, Tensor]:
-    """For each of n records: rows and columns from the padded corner (0 … 2 × padding), and whether to mirror."""
-    refuse(padding < 0, f"padding must be 0 or more pixels, found {padding}.")
-    down, right = torch.randint(2 * padding + 1, (2, n), generator=generator)
-    return down, right, torch.randint(2, (n,), generator=generator).bool()
+    cut = pixels.index_select(0, place.flatten()).reshape(n, height, width, channels)
+    return cut.permute(0, 3, 1, 2)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mialib import augment, models, training
 from mialib.data import Records
-from mialib.signals import predict
+from mialib.query import predict
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -86,8 +86,12 @@ def test_the_generator_alone_decides():
 def test_tables_are_refused():
     with pytest.raises(ValueError, match=r"need images .* found records of shape \(4, 600\)"):
         augment.crop_and_flip(torch.zeros(4, 600), generator=seeded(0))
-    with pytest.raises(ValueError, match="padding must be 0 or more"):
-        augment.draws(3, generator=seeded(0), padding=-1)
+
+
+@pytest.mark.parametrize("padding", [-1, 0.5, None, 2**31])
+def test_a_padding_is_a_whole_number_of_pixels(padding):
+    with pytest.raises(ValueError, match="padding must be a whole number in 0 … 1024"):
+        augment.draws(3, generator=seeded(0), padding=padding)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from mialib import models
 
 SMALL, LARGE = (3, 32, 32), (3, 224, 224)
 
-# Name, options, dimension of the features, side of the image that reaches the last pool (from 32×32).
+# Name, options, dimension of the features, side of what reaches the last pool (from 32×32).
 NETWORKS = {
     "resnet20": ("resnet20", {}, 64, 8),
     "resnet20 group": ("resnet20", {"norm": "group"}, 64, 8),
@@ -50,15 +50,15 @@ def count(module: nn.Module) -> int:
     return sum(p.numel() for p in module.parameters())
 
 
-# Parameter counts ---------------------------------------------------------------------------------------------
+# Parameter counts
 
 
 @pytest.mark.parametrize("classes", [10, 100])
 @pytest.mark.parametrize("name", ["resnet18", "densenet121"])
 def test_imagenet_networks_have_torchvisions_parameters(name, classes):
     options = {"stem": "imagenet"} if name == "resnet18" else {}
-    theirs = torchvision.models.get_model(name, num_classes=classes)
-    assert count(models.build(name, shape=SMALL, classes=classes, **options)) == count(theirs)
+    reference = torchvision.models.get_model(name, num_classes=classes)
+    assert count(models.build(name, shape=SMALL, classes=classes, **options)) == count(reference)
 
 
 @pytest.mark.parametrize(("key", "expected"), [("resnet20", 272_474), ("densenet3", 1_020_550)])
@@ -80,10 +80,10 @@ def test_vgg11_count_by_formula():
 
 
 def test_googlenet_differs_from_torchvisions_by_stem_and_second_3x3():
-    theirs = torchvision.models.GoogLeNet(num_classes=10, aux_logits=False, init_weights=False)
+    reference = torchvision.models.GoogLeNet(num_classes=10, aux_logits=False, init_weights=False)
     stem = (3 * 3 - 7 * 7) * 3 * 64 + (3 * 3 - 1) * 64 * 64
     second = sum(9 * five**2 + 2 * five for five in (32, 96, 48, 64, 64, 64, 128, 128, 128))
-    assert count(network("googlenet")) == count(theirs) + stem + second
+    assert count(network("googlenet")) == count(reference) + stem + second
 
 
 @pytest.mark.parametrize("key", GROUPED)
@@ -91,7 +91,7 @@ def test_group_norm_has_as_many_parameters_as_batch_norm(key):
     assert count(network(key)) == count(network(key.removesuffix(" group")))
 
 
-# Shapes -------------------------------------------------------------------------------------------------------
+# Shapes
 
 
 @pytest.mark.parametrize("key", NETWORKS)
@@ -149,27 +149,27 @@ def test_googlenets_dropout_comes_after_the_features():
     assert network("googlenet").classify[0].p == 0.4
 
 
-# Weights ------------------------------------------------------------------------------------------------------
+# Weights
 
 
 @pytest.mark.parametrize("name", ["resnet18", "densenet121"])
 def test_pretrained_takes_torchvisions_features_and_a_new_classifier(monkeypatch, name):
     torch.manual_seed(1)
-    theirs = torchvision.models.get_model(name).train()
-    theirs(
+    reference = torchvision.models.get_model(name).train()
+    reference(
         images(2, (3, 64, 64))
     )  # Moves the running statistics, so that they are seen to be copied too.
-    weights = theirs.state_dict()
+    weights = reference.state_dict()
     monkeypatch.setattr(
         torchvision.models.WeightsEnum, "get_state_dict", lambda *_, **__: dict(weights)
     )
     options = {"stem": "imagenet"} if name == "resnet18" else {}
-    ours = models.build(name, shape=SMALL, classes=1000, pretrained=True, **options).eval()
+    network = models.build(name, shape=SMALL, classes=1000, pretrained=True, **options).eval()
     head = "fc" if name == "resnet18" else "classifier"
-    assert not torch.equal(ours.classify.weight, getattr(theirs, head).weight)
-    setattr(theirs, head, nn.Identity())
+    assert not torch.equal(network.classify.weight, getattr(reference, head).weight)
+    setattr(reference, head, nn.Identity())
     with torch.no_grad():
-        torch.testing.assert_close(ours.features(images(2)), theirs.eval()(images(2)))
+        torch.testing.assert_close(network.features(images(2)), reference.eval()(images(2)))
 
 
 def test_resnet20_draws_its_weights_in_the_order_that_stored_runs_rely_on():
@@ -197,8 +197,8 @@ def test_resnet20_draws_its_weights_in_the_order_that_stored_runs_rely_on():
     found = [m for m in net.modules() if isinstance(m, nn.Conv2d | nn.Linear)]
     assert len(found) == len(expected)
     assert all(
-        torch.equal(ours.weight, theirs.weight)
-        for ours, theirs in zip(found, expected, strict=True)
+        torch.equal(layer.weight, reference.weight)
+        for layer, reference in zip(found, expected, strict=True)
     )
     assert "features.6.shortcut.1.running_var" in net.state_dict()
 
@@ -248,7 +248,7 @@ def test_every_parameter_gets_a_gradient(key):
     assert without == []
 
 
-# DP-SGD -------------------------------------------------------------------------------------------------------
+# DP-SGD
 
 
 class InPlace(TorchDispatchMode):
@@ -338,7 +338,7 @@ def test_per_record_gradients_equal_one_record_at_a_time():
             )
 
 
-# Errors -------------------------------------------------------------------------------------------------------
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -373,17 +373,21 @@ def test_per_record_gradients_equal_one_record_at_a_time():
             {"pretrained": True},
             "no googlenet option 'pretrained'. Known: norm, dropout.",
         ),
-        ("resnet20", {"width": 0}, "width must be a whole number, at least 1, found 0"),
-        ("densenet3", {"layers": 0}, "layers must be a whole number, at least 1, found 0"),
-        ("mlp", {"widths": (8, 0)}, r"widths must be a whole number, at least 1, found 0"),
-        ("vgg11", {"dropout": 1.5}, "between 0 and 1"),
-        ("resnet20", {"classes": 0}, "classes must be a whole number, at least 1, found 0"),
+        ("resnet20", {"width": 0}, "width must be a whole number in 1 … 1024, found 0"),
+        ("densenet3", {"layers": 0}, "layers must be a whole number in 1 … 200, found 0"),
+        ("mlp", {"widths": (8, 0)}, "widths must be a whole number in 1 … 1048576, found 0"),
+        ("vgg11", {"dropout": 1.5}, "dropout must be a number in 0 … 1, found 1.5"),
+        ("resnet20", {"classes": 0}, "classes must be a whole number in 1 … 100000, found 0"),
         (
             "resnet18",
             {"shape": (600,)},
             "resnet18 needs records of shape (channels, height, width)",
         ),
-        ("resnet18", {"shape": (3, 0, 32)}, "shape must be a whole number, at least 1, found 0"),
+        (
+            "resnet18",
+            {"shape": (3, 0, 32)},
+            "shape must be a whole number in 1 … 16777216, found 0",
+        ),
         ("vgg11", {"shape": (3, 32, 31)}, "vgg11 needs images of at least 32×32, found 32×31"),
         ("densenet121", {"shape": (3, 28, 28)}, "densenet121 needs images of at least 29×29"),
         ("densenet3", {"shape": (3, 3, 3)}, "densenet3 needs images of at least 4×4"),
@@ -397,12 +401,50 @@ def test_per_record_gradients_equal_one_record_at_a_time():
             {"shape": (1, 32, 32), "stem": "imagenet", "pretrained": True},
             "a pretrained resnet18 takes colour images",
         ),
+        ("resnet20", {"width": 2**31}, "width must be a whole number in 1 … 1024"),
+        ("resnet20", {"width": "16"}, "width must be a whole number"),
+        ("resnet20", {"segments": 4}, "segments must be a whole number in 0 … 3, found 4"),
+        ("densenet3", {"growth": 2**31}, "growth must be a whole number"),
+        ("densenet3", {"layers": 2**31}, "layers must be a whole number"),
+        ("mlp", {"widths": 16}, "widths must be whole numbers, such as (64, 32), found 16"),
+        ("mlp", {"widths": (2**31,)}, "widths must be a whole number"),
+        ("mlp", {"widths": (2**20, 2**20)}, "is too large. Choose smaller widths"),
+        ("mlp", {"widths": None}, "widths must be whole numbers"),
+        ("mlp", {"shape": 64}, "mlp needs records of shape"),
+        ("mlp", {"shape": None}, "mlp needs records of shape"),
+        ("mlp", {"shape": ("a",)}, "shape must be a whole number"),
+        ("resnet20", {"shape": (2**20, 8, 8)}, "channels must be a whole number in 1 … 1024"),
+        ("googlenet", {"dropout": "half"}, "dropout must be a number in 0 … 1"),
+        ("densenet121", {"pretrained": "no"}, "pretrained must be True or False, found 'no'"),
+        ("resnet20", {"classes": 2**31}, "classes must be a whole number"),
+        ("resnet20", {"classes": None}, "classes must be a whole number"),
+        ("resnet20", {"seed": -1}, "seed must be a whole number"),
+        ("resnet20", {"seed": "0"}, "seed must be a whole number"),
+        (None, {}, "no model None"),
+        (["mlp"], {}, "no model ['mlp']"),
     ],
 )
 def test_errors_say_what_was_expected_and_found(name, options, message):
     with pytest.raises(ValueError) as error:  # noqa: PT011 (the message is compared below)
         models.build(name, **({"shape": SMALL, "classes": 10} | options))
     assert message in str(error.value)
+
+
+def test_a_network_knows_the_records_that_it_was_built_for():
+    network = models.build("mlp", shape=[1, 8, 8], classes=3, widths=[4])
+    assert network.shape == (1, 8, 8)
+    assert "shape" not in network.state_dict()
+
+
+def test_a_network_of_ones_own_is_built_by_its_name(monkeypatch):
+    def linear(shape, classes):
+        return models.Network(nn.Flatten(), nn.Linear(shape[0], classes))
+
+    monkeypatch.setitem(models.MODELS, "linear", linear)
+    network = models.build("linear", shape=(5, 1, 1), classes=3, seed=1)
+    assert network.classify.weight.shape == (3, 5)
+    with pytest.raises(ValueError, match="no linear option 'width'"):
+        models.build("linear", shape=(5, 1, 1), classes=3, width=8)
 
 
 @pytest.mark.parametrize(("name", "side"), [("vgg11", 32), ("densenet121", 29), ("densenet3", 4)])

@@ -1,4 +1,4 @@
-"""What a patient attacker asks: the copies are the right ones, the norms are each record's own, the model is left."""
+"""Asking a model: the copies are the right ones, the norms each record's own, the model is left."""
 
 from dataclasses import replace
 
@@ -8,19 +8,24 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from torch.nn import functional as F
 
-from mialib import models, observe, runs
+from mialib import models, query, runs
 from mialib.data import Records
-from mialib.observe import (
-    angles,
+from mialib.query import (
+    ask,
+    collect,
+    extra_columns,
     gradient_norms,
+    l1_shifts,
+    logits_of,
     margins,
+    members_then_nonmembers,
     noise_response,
+    predict,
     rotated,
-    shell,
+    rotation_degrees,
     shifted,
-    watch,
+    to_device,
 )
-from mialib.signals import predict
 
 
 @pytest.fixture(scope="module")
@@ -49,21 +54,28 @@ def run(tiny):
 
 
 @pytest.mark.parametrize("r", [0, 1, 4, 9])
-def test_angles_are_the_whole_degrees_on_both_sides(r):
-    assert angles(r).tolist() == list(range(-r, r + 1))
+def test_rotations_are_the_whole_degrees_on_both_sides(r):
+    assert rotation_degrees(r).tolist() == list(range(-r, r + 1))
 
 
 @pytest.mark.parametrize("d", [0, 1, 2, 5])
-def test_a_shell_has_the_4d_shifts_at_distance_d_and_none(d):
-    found = shell(d)
+def test_there_are_4d_shifts_at_distance_d_and_none(d):
+    found = l1_shifts(d)
     assert len(set(found)) == len(found) == 4 * d + 1
     assert found[0] == (0, 0)
     assert all(abs(down) + abs(right) == d for down, right in found[1:])
 
 
-@pytest.mark.parametrize("wrong", [-1, 0.5, None])
+def test_the_shifts_come_row_by_row():
+    assert l1_shifts(2) == [
+        *[(0, 0), (-2, 0), (-1, -1), (-1, 1), (0, -2)],
+        *[(0, 2), (1, -1), (1, 1), (2, 0)],
+    ]
+
+
+@pytest.mark.parametrize("wrong", [-1, 0.5, None, "1", True, [1], 2**31])
 def test_a_distance_is_a_whole_number_from_0_on(wrong):
-    for views in (angles, shell):
+    for views in (rotation_degrees, l1_shifts):
         with pytest.raises(ValueError, match=r"\w+ must be \w+"):
             views(wrong)
 
@@ -188,7 +200,11 @@ def test_the_seed_decides_the_noise(network, images):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"epsilon": 0.0}, {"epsilon": np.nan}, {"draws": 0}, {"draws": 1.5}]
+    "wrong",
+    [
+        *[{"epsilon": 0.0}, {"epsilon": np.nan}, {"epsilon": "small"}],
+        *[{"draws": 0}, {"draws": 1.5}, {"draws": 2**31}, {"seed": -1}, {"seed": 2**64}],
+    ],
 )
 def test_noise_without_size_or_draws_is_refused(network, images, wrong):
     with pytest.raises(ValueError, match="must be"):
@@ -217,14 +233,15 @@ def test_margins_equal_a_loop_over_records_and_classes(network, images):
 
 
 def test_margins_are_below_zero_exactly_where_the_model_is_wrong(run):
-    everyone = observe.everyone(run.side)
-    found = margins(run.load_model(), everyone)
+    found = margins(run.load_model(), members_then_nonmembers(run.side))
     assert_array_equal(found > 0, run.signals.correct())
     assert 0 < (found > 0).mean() < 1
 
 
 def test_a_step_along_the_margin_reaches_the_boundary():
-    """Three classes in a plane: the point moved by its margin, towards the nearest class, has two equal logits."""
+    """Three classes in a plane: the point moved by its margin, towards the nearest class, has two
+    equal logits.
+    """
     model = models.Network(torch.nn.Identity(), torch.nn.Linear(2, 3))
     weight, bias = np.array([[2.0, 0.0], [-1.0, 1.0], [0.0, -3.0]]), np.array([0.3, -0.2, 0.1])
     model.classify.weight.data, model.classify.bias.data = (
@@ -264,27 +281,62 @@ def test_margins_leave_modes_and_weights_alone(network, images):
     assert all(parameter.grad is None for parameter in network.parameters())
 
 
-# ---------------------------------------------------------------- watching a run
+# ---------------------------------------------------------------- logits
 
 
-def test_watching_leaves_modes_and_statistics_unchanged(run, monkeypatch):
+def test_logits_come_in_batches_and_leave_the_model_alone(network, images):
+    sizes = []
+    network.register_forward_pre_hook(lambda module, args: sizes.append(len(args[0])))
+    x, _ = to_device(images, torch.device("cpu"))
+    found = logits_of(network, x, batch_size=5)
+    assert sizes == [5, 5, 2]
+    assert network.training
+    assert not found.requires_grad
+    assert_allclose(predict(network, images), found.numpy(), atol=1e-6)
+
+
+def test_a_batch_may_be_larger_than_the_records(network, images):
+    assert_array_equal(predict(network, images, batch_size=2**62), predict(network, images))
+
+
+def test_signals_are_collected_from_any_module(run):
+    """No part `features` is needed, and no run."""
+    module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10))
+    found = collect(module, run.side)
+    assert_array_equal(found.is_member, run.signals.is_member)
+    assert_array_equal(found.members().logits, predict(module, run.side.train))
+    assert_array_equal(found.record_index, run.signals.record_index)
+
+
+# ---------------------------------------------------------------- asking for everything
+
+
+EVERYTHING = {
+    "rotations": rotation_degrees(2),
+    "shifts": l1_shifts(1),
+    "noise": True,
+    "gradient": True,
+}
+
+
+def test_asking_leaves_modes_and_statistics_unchanged(run):
     model = run.load_model().train()
     parts = list(model.modules())
     parts[-1].eval()  # A part that was frozen stays so.
     modes = [part.training for part in parts]
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    monkeypatch.setattr(runs.Run, "load_model", lambda self: model)
     state = torch.get_rng_state()
-    watch(run, rotations=angles(1), shifts=shell(1), noise=True, gradient=True)
+    ask(model, run.side, **EVERYTHING)
     assert [part.training for part in model.modules()] == modes
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_watching_adds_columns_in_the_order_of_the_signals(run):
-    seen = watch(run, rotations=angles(2), shifts=shell(1), noise=True, gradient=True)
+def test_asking_adds_columns_in_the_order_of_the_signals(run):
+    model = run.load_model()
+    seen = ask(model, run.side, **EVERYTHING)
     n = len(run.signals)
-    shapes = {name: column.shape for name, column in seen.more.items()}
+    shapes = {name: column.shape for name, column in seen.extra.items()}
     assert shapes == {
         "rotations": (n, 5),
         "shifts": (n, 5),
@@ -292,29 +344,194 @@ def test_watching_adds_columns_in_the_order_of_the_signals(run):
         "gradient_l1": (n,),
         "gradient_l2": (n,),
     }
-    assert_array_equal(seen.logits, run.signals.logits)
-    assert_array_equal(seen.more["rotations"][:, 2], run.signals.correct())  # turned by 0
-    assert_array_equal(seen.more["shifts"][:, 0], run.signals.correct())  # not shifted
-    model = run.load_model()
+    assert_array_equal(seen.logits, collect(model, run.side).logits)
+    assert_array_equal(seen.extra["rotations"][:, 2], run.signals.correct())  # turned by 0
+    assert_array_equal(seen.extra["shifts"][:, 0], run.signals.correct())  # not shifted
     assert_allclose(
-        seen.members().more["gradient_l2"],
+        seen.members().extra["gradient_l2"],
         gradient_norms(model, run.side.train),
         rtol=1e-3,
         atol=1e-6,
     )
 
 
+def test_a_run_is_asked_as_its_model_is(run):
+    """Its logits are those that were stored, from a model whose weights lay in another order."""
+    asked = run.ask(**EVERYTHING)
+    expected = ask(run.load_model(), run.side, **EVERYTHING)
+    assert_array_equal(asked.logits, run.signals.logits)
+    assert_allclose(asked.logits, expected.logits, atol=1e-5)
+    assert asked.extra.keys() == expected.extra.keys()
+    for name, column in expected.extra.items():
+        assert_array_equal(asked.extra[name], column)
+
+
 def test_the_views_are_the_models_answers_to_the_copies(run):
-    seen, model = watch(run, shifts=[(0, 2), (-1, 0)]), run.load_model()
+    model = run.load_model()
+    seen = ask(model, run.side, shifts=[(0, 2), (-1, 0)])
     right = predict(model, shifted(run.side.test, 0, 2)).argmax(axis=1) == run.side.test.y
-    assert_array_equal(seen.non_members().more["shifts"][:, 0], right)
+    assert_array_equal(seen.non_members().extra["shifts"][:, 0], right)
 
 
-def test_watching_nothing_gives_the_signals_back(run):
-    assert watch(run).more == {}
+def test_asking_nothing_gives_the_signals_alone(run):
+    assert ask(run.load_model(), run.side).extra == {}
 
 
-def test_everyone_is_members_and_then_non_members(run):
-    both = observe.everyone(run.side)
-    assert_array_equal(both.index, run.signals.record)
+def test_members_come_before_non_members(run):
+    both = members_then_nonmembers(run.side)
+    assert_array_equal(both.index, run.signals.record_index)
     assert_array_equal(both.y, run.signals.labels)
+
+
+# ---------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    "question",
+    [predict, gradient_norms, margins, noise_response, extra_columns],
+    ids=lambda question: question.__name__,
+)
+@pytest.mark.parametrize(
+    ("model", "complaint"),
+    [
+        (None, "model must be a torch module, found NoneType"),
+        ("resnet20", "model must be a torch module, found str"),
+        (torch.nn.Tanh(), "Tanh has no parameters"),
+    ],
+)
+def test_what_cannot_be_asked_is_named(images, question, model, complaint):
+    options = {"noise": True} if question is extra_columns else {}
+    with pytest.raises((TypeError, ValueError), match=complaint):
+        question(model, images, **options)
+
+
+@pytest.mark.parametrize("records", [None, np.zeros((4, 64)), "digits"])
+def test_what_is_no_record_is_named(network, records):
+    questions = [predict, gradient_norms, margins, noise_response]
+    copies = [lambda model, given: rotated(given, 3), lambda model, given: shifted(given, 1, 0)]
+    for question in questions + copies:
+        with pytest.raises(TypeError, match=f"must be Records, found {type(records).__name__}"):
+            question(network, records)
+
+
+def test_what_is_no_side_is_named(network, images):
+    for question in (collect, ask):
+        with pytest.raises(TypeError, match="side must be a Side with train and test, found Rec"):
+            question(network, images)
+
+
+def test_records_of_another_shape_are_named_beside_the_models(network, rng):
+    table = Records("table", rng.random((20, 5)), rng.integers(0, 10, 20), 10)
+    for question in (predict, gradient_norms, margins, noise_response):
+        with pytest.raises(
+            ValueError,
+            match=r"records of shape \(5,\)\. It was built for records of shape \(1, 8, 8\)",
+        ):
+            question(network, table)
+
+
+def test_labels_that_the_model_does_not_know_are_named(images):
+    model = models.build("mlp", shape=images.x.shape[1:], classes=3, widths=(4,))
+    for question in (gradient_norms, margins):
+        with pytest.raises(ValueError, match="the label 9, but the model 3 outputs"):
+            question(model, images)
+
+
+class Answers(torch.nn.Module):
+    """Whatever it is told to answer."""
+
+    def __init__(self, answer):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+        self.answer = answer
+
+    def forward(self, x):
+        return self.answer(x)
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (lambda x: x.flatten(1).sum(dim=1), r"found \(12,\) for 12 records"),
+        (lambda x: (x.flatten(1), x), "found tuple for 12 records"),
+        (lambda x: x.flatten(1)[:1], r"found \(1, 64\) for 12 records"),
+    ],
+)
+def test_answers_that_are_no_logits_are_named(images, answer, found):
+    with pytest.raises(ValueError, match=rf"Answers must give logits \(n, classes\).*{found}"):
+        predict(Answers(answer), images)
+
+
+def test_a_model_without_a_last_linear_layer_has_no_margins(images):
+    with pytest.raises(ValueError, match="Flatten has no parameters"):
+        margins(torch.nn.Flatten(), images)
+    with pytest.raises(ValueError, match="Linear has no part `classify`"):
+        margins(torch.nn.Linear(64, 10), images)
+    model = models.Network(torch.nn.Linear(8, 10), torch.nn.Tanh())
+    with pytest.raises(ValueError, match="`classify` of Network has no linear layer"):
+        margins(model, images)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"rotations": 4}, r"rotations must be degrees, such as rotation_degrees\(4\), found 4"),
+        ({"rotations": "4"}, "rotations must be degrees"),
+        ({"rotations": [None]}, "degrees must be a number"),
+        ({"rotations": [np.nan]}, "degrees must be a number"),
+        ({"shifts": 1}, r"shifts must be pairs \(down, right\), such as l1_shifts\(1\), found 1"),
+        ({"shifts": [1, 2]}, "shifts must be pairs"),
+        ({"shifts": [(1, 2, 3)]}, r"shifts must be pairs .* found \(1, 2, 3\)"),
+        ({"shifts": [(0.5, 0)]}, "down must be a whole number"),
+        ({"shifts": [(0, 2**31)]}, "right must be a whole number in -8 … 8"),
+        ({"noise": "no"}, "noise must be True or False, found 'no'"),
+        ({"gradient": None}, "gradient must be True or False"),
+    ],
+)
+def test_questions_that_cannot_be_meant_are_refused(run, wrong, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        ask(run.load_model(), run.side, **wrong)
+
+
+@pytest.mark.parametrize("batch_size", [0, -1, 1.5, None, "10"])
+def test_batches_are_whole(network, images, batch_size):
+    with pytest.raises(ValueError, match="batch_size must be a whole number, at least 1"):
+        predict(network, images, batch_size=batch_size)
+
+
+@pytest.mark.parametrize("p", [-1, np.nan, "2", None, (1, None), ()])
+def test_norms_that_are_none_are_refused(network, images, p):
+    with pytest.raises(ValueError, match="p must be a number"):
+        gradient_norms(network, images, p=p)
+
+
+def test_the_largest_entry_is_a_norm(network, images):
+    every = gradient_norms(network, images, p=(1, np.inf))
+    assert every.shape == (2, 12)
+    assert (every[1] <= every[0]).all()
+    assert_array_equal(gradient_norms(network, images, p=np.inf), every[1])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"degrees": None},
+        {"degrees": np.inf},
+        {"degrees": 3, "order": 6},
+        {"degrees": 3, "order": "1"},
+    ],
+)
+def test_turns_that_cannot_be_made_are_refused(images, wrong):
+    with pytest.raises(ValueError, match=r"(degrees|order) must be a"):
+        rotated(images, **wrong)
+
+
+def test_borders_that_do_not_exist_are_refused(images):
+    with pytest.raises(ValueError, match="no border 'edges'; did you mean 'edge'"):
+        shifted(images, 1, 0, border="edges")
+
+
+@pytest.mark.parametrize("name", ["gpu", "meta", "cuda:99", 0, None])
+def test_devices_that_are_not_there_are_named(name):
+    with pytest.raises(ValueError, match=f"There is no device '{name}' here; use 'auto'"):
+        query.pick_device(name)
