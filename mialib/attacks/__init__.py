@@ -1,11 +1,32 @@
-"""Attacks: functions from signals to scores; higher = member.
+"""Attacks: who was in the training set? Settings that are fitted on a shadow and score a target.
 
-    attack(shadow, target, **settings) → scores (n,)
+    fitted = MetricThreshold("loss").fit(shadow)   # a shadow, some shadows, or a bank of references
+    scores = fitted.score(target)                  # (n,), higher = member
+    calls = fitted.calls(target)                   # scores ≥ fitted.threshold
+    game(bank, target=7).play(RMIA())              # fit, score and every number, played fairly
 
-What must be fitted is fitted on `shadow`: signals of one shadow, a list of them, or for reference attacks a bank. No
-attack is given the target's membership; `game` sees to it."""
+- `base`: what an attack is: `Attack`, `FittedAttack`, `Need`.
+- `threshold`: `MetricThreshold`, `GradientNorm`; one number per record and a threshold.
+- `neural`, `discriminator`, `augmentation`: networks on outputs, noisy copies, predicted labels.
+- `lira`, `rmia`, `percentile`: `LiRA`, `RMIA`, `AttackR`, `AttackP`, the target beside other
+  models; what they share is in `reference`.
+- `game`: hands out what an attack may see, and plays it.
+- `registry`: `ATTACKS` by name, and `suite`, those that the inputs at hand allow.
+"""
 
-from mialib.attacks.game import fitted, game, in_turn
-from mialib.attacks.neural import augmentation_attack, discriminator_attack, neural_attack
-from mialib.attacks.reference import attack_p, attack_r, lira, rmia
-from mialib.attacks.threshold import METRICS, gradient_attack, loss_score, threshold_attack
+from mialib.attacks.augmentation import Augmentation
+from mialib.attacks.base import ATTACKS, Attack, FittedAttack, FromFunction, Need
+from mialib.attacks.discriminator import Candidate, Discriminator
+from mialib.attacks.game import Game, game, scores_per_target
+from mialib.attacks.lira import LiRA, lira_scores
+from mialib.attacks.neural import NeuralCrl, NeuralPast
+from mialib.attacks.percentile import AttackP, AttackR, attack_r_scores
+from mialib.attacks.registry import SHADOW_SUITE, Suite, suite
+from mialib.attacks.rmia import RMIA, rmia_scores
+from mialib.attacks.threshold import (
+    METRICS,
+    GradientNorm,
+    MetricThreshold,
+    best_threshold,
+    loss_score,
+)

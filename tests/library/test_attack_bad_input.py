@@ -1,16 +1,32 @@
-"""Bad input to the attacks: handled, or refused with a sentence; never another exception, never a silent NaN."""
+"""Bad input to the attacks: handled, or refused with a sentence; never another exception, never a
+silent NaN."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from test_bad_input import refused
 
 import attack_checks as checks
-from mialib import attacks, exposure, metrics
-from mialib.attacks.reference import attack_r_scores, lira_scores, rmia_scores
+from junk import refused
+from mialib import exposure, metrics
+from mialib.attacks import (
+    RMIA,
+    AttackP,
+    AttackR,
+    Augmentation,
+    Discriminator,
+    FromFunction,
+    GradientNorm,
+    LiRA,
+    MetricThreshold,
+    NeuralCrl,
+    NeuralPast,
+    attack_r_scores,
+    lira_scores,
+    rmia_scores,
+    suite,
+)
 from mialib.course.cards import cards
 from mialib.signals import Signals
 
@@ -26,23 +42,22 @@ def dealt():
 def test_a_class_missing_from_the_shadow_takes_the_common_threshold():
     shadow, target = checks.signals(1), checks.signals(2)
     without = shadow.take(shadow.labels != 2)
-    common, own = (
-        attacks.threshold_attack(without, target, per_class=per_class)
-        for per_class in (False, True)
-    )
-    assert_array_equal(own[target.labels == 2], common[target.labels == 2])
-    assert not np.array_equal(own, common)
+    common = MetricThreshold().fit(without)
+    shifted = common.score(target) - common.threshold
+    own = MetricThreshold(per_class=True).fit(without).score(target)
+    assert_array_equal(own[target.labels == 2], shifted[target.labels == 2])
+    assert not np.array_equal(own, shifted)
 
 
 def test_one_reference_is_enough_for_rmia_and_attack_r_but_not_for_lira(dealt):
     references, target = dealt
     out = np.flatnonzero(~references.is_member[0])
     one, few = references.take([0], out), target.take(out)
-    assert np.isfinite(attacks.rmia(one, few)).all()
-    assert np.isfinite(attacks.attack_r(one, few)).all()
+    assert np.isfinite(RMIA().fit(one).score(few)).all()
+    assert np.isfinite(AttackR().fit(one).score(few)).all()
     for variance in ("record", "pooled"):
         with pytest.raises(ValueError, match=r"fewer than two .*RMIA"):
-            attacks.lira(one, few, online=False, variance=variance)
+            LiRA(online=False, variance=variance).fit(one).score(few)
 
 
 def test_a_record_in_every_model_or_in_none_is_named(dealt):
@@ -50,55 +65,58 @@ def test_a_record_in_every_model_or_in_none_is_named(dealt):
     mask = references.is_member.copy()
     mask[:, 7] = True
     always = replace(references, is_member=mask)
-    for attack in (attacks.lira, attacks.rmia, attacks.attack_r):
+    for attack in (LiRA(), RMIA(), AttackR()):
         with pytest.raises(ValueError, match=r"1 of 24 records are OUT of no .*number 7"):
-            attack(always, target)
-    assert np.isfinite(attacks.rmia(always, target, online=True)).all()
+            attack.fit(always).score(target)
+    assert np.isfinite(RMIA(online=True).fit(always).score(target)).all()
     mask[:, 7] = False
     never = replace(references, is_member=mask)
     with pytest.raises(ValueError, match=r"records are IN no .*offline form"):
-        attacks.lira(never, target)
-    for attack in (partial(attacks.lira, online=False), attacks.rmia, attacks.attack_r):
-        assert np.isfinite(attack(never, target)).all()
+        LiRA().fit(never).score(target)
+    for attack in (LiRA(online=False), RMIA(), AttackR()):
+        assert np.isfinite(attack.fit(never).score(target)).all()
 
 
-def test_the_offline_slip_needs_no_model_that_holds_the_record(dealt):
+def test_the_published_offline_code_needs_no_model_that_holds_the_record(dealt):
     references, target = dealt
     nobody = replace(references, is_member=np.zeros_like(references.is_member))
     for variance in ("record", "pooled"):
-        assert np.isfinite(
-            attacks.lira(nobody, target, online=False, variance=variance, slips=True)
-        ).all()
+        attack = LiRA(online=False, variance=variance, as_published_code=True)
+        assert np.isfinite(attack.fit(nobody).score(target)).all()
 
 
-@pytest.mark.parametrize("name", ["RMIA", "attack P"])
+@pytest.mark.parametrize("name", ["RMIA", "Attack P"])
 def test_attacks_on_a_population_say_that_it_is_missing(dealt, name):
     references, target = dealt
-    for pair in (
-        (references, replace(target, population=None)),
-        (replace(references, population=None), target),
-    ):
-        if name == "RMIA" or pair[1].population is None:
-            with pytest.raises(ValueError, match="population"):
-                checks.EVERY[name](*pair)
+    fitted = checks.EVERY[name].fit(references)
+    with pytest.raises(ValueError, match="population"):
+        fitted.score(replace(target, population=None))
+    alone = checks.EVERY[name].fit(replace(references, population=None))
+    if name == "RMIA":
+        with pytest.raises(ValueError, match="population"):
+            alone.score(target)
+    else:
+        assert_array_equal(alone.score(target), fitted.score(target))
 
 
-# ---------------------------------------------------------------- equal, infinite and extreme values
+# ---------------------------------------------------------------- equal, infinite and extreme
+# values
 
 
 @pytest.mark.parametrize("name", checks.REFERENCE)
 def test_extreme_logits_give_finite_scores(name):
     references, target = checks.dealt(checks.bank(5, n=24, base=-4000.0, gap=8000.0))
-    scores = checks.EVERY[name](references, target.public())
+    scores = checks.EVERY[name].fit(references).score(target.public())
     assert np.isfinite(scores).all()
     assert metrics.auc(scores, target.is_member) == 1
 
 
-@pytest.mark.parametrize("settings", [{"online": True}, {"a": 1.0}])
+@pytest.mark.parametrize("settings", [{"online": True}, {"offline_a": 1.0}])
 def test_rmia_takes_nobody_for_a_member_whom_no_model_knows(settings):
-    """All models give the label a probability that rounds to 0: 0 / 0 must not count as a full score for all."""
+    """All models give the label a probability that rounds to 0: 0 / 0 must not count as a full
+    score for all."""
     references, target = checks.dealt(checks.bank(5, n=24, base=-4000.0, gap=0.0))
-    scores = attacks.rmia(references, target, **settings)
+    scores = RMIA(**settings).fit(references).score(target)
     assert scores.mean() < 0.9
 
 
@@ -126,7 +144,7 @@ def test_attack_p_keeps_the_order_of_losses_above_1000():
     target = Signals(
         [[0.0, loss] for loss in (0.5, 500.0, 999.0, 5000.0)], [0, 0, 0, 0], population=population
     )
-    scores = attacks.attack_p(None, target)
+    scores = AttackP().fit().score(target)
     assert (np.diff(scores) < 0).sum() >= 2
     assert (np.diff(scores) <= 0).all()
     assert scores.min() >= -1
@@ -135,48 +153,87 @@ def test_attack_p_keeps_the_order_of_losses_above_1000():
 # ---------------------------------------------------------------- another task, other records
 
 
-@pytest.mark.parametrize("name", [name for name in checks.EVERY if name != "attack P"])
+@pytest.mark.parametrize("name", [name for name in checks.EVERY if name != "Attack P"])
 def test_logits_of_another_number_of_classes_are_refused(name):
-    shadow, target = checks.world(name)
-    wider = replace(target, logits=np.pad(target.logits, ((0, 0), (0, 1))))
+    _, target = checks.world(name)
+    wider = replace(target, logits=np.pad(target.logits, ((0, 0), (0, 1))), population=None)
     with pytest.raises(ValueError, match=r"classes|columns of logits"):
-        checks.EVERY[name](shadow, wider)
+        checks.fitted(name).score(wider)
 
 
-@pytest.mark.parametrize("name", [name for name in checks.REFERENCE if name != "attack P"])
+@pytest.mark.parametrize("name", [name for name in checks.REFERENCE if name != "Attack P"])
 def test_references_on_other_records_are_refused(dealt, name):
     references, target = dealt
     for wrong in (target.take(np.arange(24)[::-1]), target.take(np.arange(23))):
         with pytest.raises(ValueError, match="same records"):
-            checks.EVERY[name](references, wrong)
+            checks.EVERY[name].fit(references).score(wrong)
 
 
-@pytest.mark.parametrize("name", [name for name in checks.REFERENCE if name != "attack P"])
+@pytest.mark.parametrize("name", [name for name in checks.REFERENCE if name != "Attack P"])
 def test_another_number_of_queries_is_refused(name):
     references, target = checks.dealt(checks.bank(5, models=8, n=24, views=2))
-    plain = replace(target, more={}, population=replace(target.population, more={}))
+    plain = replace(target, extra={}, population=replace(target.population, extra={}))
     alone = replace(references, views=None, population=replace(references.population, views=None))
-    for pair in ((references, plain), (alone, target)):
+    for given, asked in ((references, plain), (alone, target)):
         with pytest.raises(ValueError, match=r"quer|Expected the target"):
-            checks.EVERY[name](*pair)
+            checks.EVERY[name].fit(given).score(asked)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda g, t: attacks.lira(g, t, variance="fixed"),
-        lambda g, t: attacks.lira(g, t, center="mode"),
-        lambda g, t: attacks.rmia(g, t, gamma=0),
-        lambda g, t: attacks.rmia(g, t, a=1.5),
-        lambda g, t: attacks.neural_attack(t, t, form="cnn"),
-        lambda g, t: attacks.neural_attack(t, t, outputs="probabilities"),
-        lambda g, t: attacks.augmentation_attack(t, t, form="ours"),
-        lambda g, t: attacks.augmentation_attack(t, t, views="flips"),
-        lambda g, t: attacks.augmentation_attack(t, t, views="rotations"),
-        lambda g, t: attacks.gradient_attack(t, t, norm="l3"),
-        lambda g, t: attacks.threshold_attack([], t),
+        lambda g, t: LiRA(variance="fixed"),
+        lambda g, t: LiRA(center="mode"),
+        lambda g, t: LiRA(online="False"),
+        lambda g, t: LiRA(online=1),
+        lambda g, t: LiRA(as_published_code="no"),
+        lambda g, t: RMIA(online="False"),
+        lambda g, t: RMIA(online=None),
+        lambda g, t: RMIA(gamma=0),
+        lambda g, t: RMIA(gamma=np.nan),
+        lambda g, t: RMIA(gamma="2"),
+        lambda g, t: RMIA(offline_a=1.5),
+        lambda g, t: RMIA(offline_a=-1),
+        lambda g, t: NeuralPast(outputs="probabilities"),
+        lambda g, t: Augmentation(form="ours"),
+        lambda g, t: Augmentation(views="flips"),
+        lambda g, t: Augmentation(columns="02"),
+        lambda g, t: Augmentation(columns=slice(3)),
+        lambda g, t: Augmentation(columns=(0.5,)),
+        lambda g, t: Augmentation(columns=(-1,)),
+        lambda g, t: Augmentation("rotations").fit(t),
+        lambda g, t: GradientNorm(norm="l3"),
+        lambda g, t: GradientNorm(per_class="False"),
+        lambda g, t: GradientNorm().fit(t),
+        lambda g, t: MetricThreshold("los"),
+        lambda g, t: MetricThreshold(None),
+        lambda g, t: MetricThreshold(per_class="False"),
+        lambda g, t: MetricThreshold(fewest=-1),
+        lambda g, t: MetricThreshold(fewest=2.5),
+        lambda g, t: MetricThreshold().fit([]),
+        lambda g, t: MetricThreshold().fit(g),
+        lambda g, t: MetricThreshold().fit(None),
+        lambda g, t: MetricThreshold().fit([t, None]),
+        lambda g, t: MetricThreshold().fit(2**31),
+        lambda g, t: MetricThreshold().fit(t).score(None),
+        lambda g, t: MetricThreshold().fit(t).score(t.logits),
+        lambda g, t: MetricThreshold().fit(t).calls("target"),
+        lambda g, t: NeuralCrl().fit(g),
+        lambda g, t: Discriminator().fit(t.logits),
+        lambda g, t: LiRA().fit(t),
+        lambda g, t: LiRA().fit(None),
+        lambda g, t: LiRA().fit(g).score(None),
+        lambda g, t: AttackP().fit([]),
+        lambda g, t: AttackP().fit(7),
+        lambda g, t: AttackP().fit([t, 7]),
+        lambda g, t: AttackP().fit().score(g),
+        lambda g, t: FromFunction("loss"),
+        lambda g, t: suite(None),
+        lambda g, t: suite(t, shadow=7),
+        lambda g, t: suite(t, references=t),
+        lambda g, t: suite(t, shadow=t.members()),
+        lambda g, t: lira_scores([0.0], [[0.0]], [[False]], online="False"),
         lambda g, t: cards("los"),
-        lambda g, t: attacks.rmia(g, t, a=-1),
         lambda g, t: exposure.risk(np.zeros((2, 3)), np.ones((2, 3), bool)),
         lambda g, t: exposure.risk(np.zeros(3), np.ones(3, bool)),
         lambda g, t: exposure.risk(np.full((2, 1), np.nan), [[True], [False]]),

@@ -9,10 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
-from test_bad_input import ARRAYS, NUMBERS, refused
+from test_bad_input import ARRAYS, NUMBERS
 
+from junk import refused
 from mialib import exposure, metrics
-from mialib.attacks.reference import attack_r_scores, lira_scores, rmia_scores
+from mialib.attacks import attack_r_scores, lira_scores, rmia_scores
 from mialib.bank import Bank
 from mialib.signals import Signals
 
@@ -54,7 +55,7 @@ def test_attack_r_of_anything(loss, references, is_in):
 def test_banks_of_anything(logits, labels, is_member, views):
     def work():
         bank = Bank(logits, labels, is_member, views)
-        assert np.isfinite(bank.confidence).all()
+        assert np.isfinite(bank.phi).all()
 
     refused(work)
 
@@ -63,8 +64,8 @@ def test_banks_of_anything(logits, labels, is_member, views):
 @given(logits=ARRAYS, labels=ARRAYS, views=ARRAYS)
 def test_signals_of_anything(logits, labels, views):
     def work():
-        signals = Signals(logits, labels, more={"views": views})
-        assert np.isfinite(signals.confidence()).all()
+        signals = Signals(logits, labels, extra={"views": views})
+        assert np.isfinite(signals.phi()).all()
 
     refused(work)
 
@@ -106,13 +107,13 @@ def test_tensors_serve_as_arrays(dtype, rng):
         np.arange(4)[:, None] % 2 == np.arange(6) % 2,
     )
     bank = Bank(tensor(logits, dtype), torch.tensor(labels), torch.tensor(mask))
-    assert_allclose(bank.confidence, Bank(logits.astype(float), labels, mask).confidence)
+    assert_allclose(bank.phi, Bank(logits.astype(float), labels, mask).phi)
     signals = Signals(tensor(logits[0], dtype), torch.tensor(labels), torch.tensor(mask[0]))
     assert_allclose(signals.loss(), Signals(logits[0], labels).loss())
     scores = tensor(logits[0, :, 0], dtype)
     assert metrics.auc(scores, torch.tensor(mask[0])) == metrics.auc(logits[0, :, 0], mask[0])
     assert (
-        metrics.evaluate(scores, torch.tensor(mask[0]), draws=5, record=torch.arange(6)).members
+        metrics.evaluate(scores, torch.tensor(mask[0]), draws=5, groups=torch.arange(6)).members
         == 3
     )
     assert metrics.tpr_at_fpr(scores, torch.tensor(mask[0]), 0.5, draws=5).value >= 0
@@ -136,10 +137,11 @@ def test_tensors_serve_for_risk_and_agreement(rng):
     )
     assert_allclose(plain.auc, from_tensors.auc)
     found = exposure.agreement(
-        {"a": tensor(scores[0]), "b": tensor(scores[1])}, torch.tensor(mask[0])
+        {"a": tensor(scores[0]) >= 0, "b": tensor(scores[1]) >= 0}, torch.tensor(mask[0])
     )
     assert_array_equal(
-        found.by_how_many, exposure.agreement({"a": scores[0], "b": scores[1]}, mask[0]).by_how_many
+        found.by_how_many,
+        exposure.agreement({"a": scores[0] >= 0, "b": scores[1] >= 0}, mask[0]).by_how_many,
     )
 
 

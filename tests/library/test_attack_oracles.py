@@ -1,4 +1,4 @@
-"""Numbers known beforehand: worked examples, slow loops, and games whose best ROC has a closed form."""
+"""Numbers known beforehand: worked examples, slow loops, and games with a known best ROC."""
 
 from fractions import Fraction
 
@@ -11,11 +11,22 @@ from scipy.stats import norm
 
 import attack_checks as checks
 import attack_references as slow
-from mialib import attacks, exposure, metrics
-from mialib.attacks.reference import attack_r_scores, lira_scores, rmia_scores
-from mialib.attacks.threshold import best_threshold, entropy_score, modified_entropy_score
+from mialib import exposure, metrics
+from mialib.attacks import (
+    METRICS,
+    RMIA,
+    AttackP,
+    AttackR,
+    LiRA,
+    MetricThreshold,
+    attack_r_scores,
+    best_threshold,
+    lira_scores,
+    rmia_scores,
+)
+from mialib.attacks.threshold import entropy_score, modified_entropy_score
 from mialib.bank import Bank
-from mialib.signals import Signals, scaled_confidence
+from mialib.signals import Signals, phi_from_logits
 
 # ---------------------------------------------------------------- worked examples
 
@@ -38,7 +49,7 @@ def test_attack_r_of_a_worked_example():
 
 
 def test_lira_of_a_worked_example():
-    assert_allclose(scaled_confidence(P[:1], np.array([0])), [0.8472979], atol=5e-8)
+    assert_allclose(phi_from_logits(P[:1], np.array([0])), [0.8472979], atol=5e-8)
     assert_allclose(
         lira_scores([3.5], [[3], [4], [5], [0], [1], [2]], np.arange(6)[:, None] < 3), [4.5]
     )
@@ -52,10 +63,10 @@ def test_rmia_of_a_worked_example():
     population = Bank(answers([0.6, 0.5])[None], others, np.zeros((1, 2), bool))
     references = Bank(answers([0.5])[None], label, np.zeros((1, 1), bool), population=population)
     target = Signals(answers([0.9]), label, population=Signals(answers([0.6, 0.8]), others))
-    assert [attacks.rmia(references, target, gamma=gamma, a=0.3)[0] for gamma in (1, 1.2)] == [
-        1.0,
-        0.5,
+    found = [
+        RMIA(gamma=gamma, offline_a=0.3).fit(references).score(target)[0] for gamma in (1, 1.2)
     ]
+    assert found == [1.0, 0.5]
     ratio, z = [1.3333], [0.8108, 1.1852]  # p / (½((1 + a)·p_out + 1 − a))
     assert [rmia_scores(ratio, z, gamma=gamma)[0] for gamma in (1, 1.2)] == [1.0, 0.5]
 
@@ -70,7 +81,7 @@ def test_p1_of_a_worked_example():
 
 
 def test_the_confidence_of_lira_stays_finite_where_the_softmax_rounds_to_one():
-    sure = scaled_confidence([[800.0, 0.0, 0.0], [-800.0, 0.0, 0.0]], np.array([0, 0]))
+    sure = phi_from_logits([[800.0, 0.0, 0.0], [-800.0, 0.0, 0.0]], np.array([0, 0]))
     assert_allclose(sure, [800 - np.log(2), -800 - np.log(2)])
 
 
@@ -85,67 +96,77 @@ def dealt(request):
 @pytest.mark.parametrize("online", [True, False], ids=["online", "offline"])
 @pytest.mark.parametrize("variance", ["record", "pooled"])
 @pytest.mark.parametrize("center", ["mean", "median"])
-@pytest.mark.parametrize("slips", [False, True], ids=["", "slips"])
-def test_lira_equals_its_loop(dealt, online, variance, center, slips):
+@pytest.mark.parametrize("published", [False, True], ids=["", "as published"])
+def test_lira_equals_its_loop(dealt, online, variance, center, published):
     references, target = dealt
-    settings = {"online": online, "variance": variance, "center": center, "slips": slips}
-    by_loop = slow.lira(
-        target.confidence(), references.confidence, references.is_member, **settings
-    )
-    assert_allclose(attacks.lira(references, target, **settings), by_loop, rtol=1e-9, atol=1e-9)
+    settings = {
+        "online": online,
+        "variance": variance,
+        "center": center,
+        "as_published_code": published,
+    }
+    by_loop = slow.lira(target.phi(), references.phi, references.is_member, **settings)
+    scores = LiRA(**settings).fit(references).score(target)
+    assert_allclose(scores, by_loop, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("settings", [{}, {"gamma": 2.0}, {"a": 0.0}, {"a": 1.0}, {"online": True}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"gamma": 2.0}, {"offline_a": 0.0}, {"offline_a": 1.0}, {"online": True}]
+)
 def test_rmia_equals_its_loop(dealt, settings):
     references, target = dealt
     by_loop = [
         slow.rmia(1 / (1 + np.exp(-x)), 1 / (1 + np.exp(-all_x)), references.is_member,
                   1 / (1 + np.exp(-z)), 1 / (1 + np.exp(-all_z)), **settings)
         for x, all_x, z, all_z in zip(
-            target.confidence(), np.moveaxis(references.confidence, 1, 0),
-            target.population.confidence(), np.moveaxis(references.population.confidence, 1, 0), strict=True)
+            target.phi(), np.moveaxis(references.phi, 1, 0),
+            target.population.phi(), np.moveaxis(references.population.phi, 1, 0), strict=True)
     ]  # fmt: skip
     assert_allclose(
-        attacks.rmia(references, target, **settings), np.mean(by_loop, axis=0), rtol=0, atol=1e-12
+        RMIA(**settings).fit(references).score(target),
+        np.mean(by_loop, axis=0),
+        rtol=0,
+        atol=1e-12,
     )
 
 
 def test_attack_r_equals_its_loop(dealt):
     references, target = dealt
     losses, all_losses = (
-        np.log1p(np.exp(-target.confidence())),
-        np.log1p(np.exp(-references.confidence)),
+        np.log1p(np.exp(-target.phi())),
+        np.log1p(np.exp(-references.phi)),
     )
     by_loop = [
         slow.attack_r(losses[q], all_losses[:, q], references.is_member) for q in range(len(losses))
     ]
-    assert_allclose(attacks.attack_r(references, target), np.mean(by_loop, axis=0), rtol=1e-9)
+    scores = AttackR().fit(references).score(target)
+    assert_allclose(scores, np.mean(by_loop, axis=0), rtol=1e-9)
 
 
 def test_attack_p_ranks_as_the_loss_does():
     target = checks.signals(2)
-    assert_array_equal(np.argsort(attacks.attack_p(None, target)), np.argsort(-target.loss()))
+    assert_array_equal(np.argsort(AttackP().fit().score(target)), np.argsort(-target.loss()))
 
 
 def test_attack_p_is_the_share_of_the_population_below():
     population = Signals(np.log([[0.5, 0.5], [0.25, 0.75], [0.125, 0.875]]), [0, 0, 0])
     target = Signals(np.log([[0.25, 0.75]]), [0], population=population)
-    assert_allclose(attacks.attack_p(None, target), [-0.5])
+    assert_allclose(AttackP().fit().score(target), [-0.5])
 
 
-@pytest.mark.parametrize("name", attacks.METRICS)
+@pytest.mark.parametrize("name", METRICS)
 @pytest.mark.parametrize("per_class", [False, True])
 def test_thresholds_equal_their_loop_exactly(name, per_class):
-    shadow, target, score = checks.signals(11), checks.signals(12), attacks.METRICS[name]
+    shadow, target, score = checks.signals(11), checks.signals(12), METRICS[name]
     expected = score(target) - slow.threshold(score(shadow), shadow.is_member)
     if per_class:
         for label in range(checks.CLASSES):
             own = shadow.labels == label
             threshold = slow.threshold(score(shadow)[own], shadow.is_member[own])
             expected[target.labels == label] = (score(target) - threshold)[target.labels == label]
-    assert_array_equal(
-        attacks.threshold_attack(shadow, target, score=score, per_class=per_class), expected
-    )
+    fitted = MetricThreshold(name, per_class=per_class).fit(shadow)
+    assert_array_equal(fitted.score(target) - fitted.threshold, expected)
+    assert_array_equal(fitted.calls(target), expected >= 0)
 
 
 def test_among_equal_thirds_the_strictest_threshold_is_taken():
@@ -180,7 +201,7 @@ def test_risk_equals_its_loop(ties, rng):
 
 def test_agreement_equals_its_loop(rng):
     is_member, table = rng.random(80) < 0.5, {name: rng.normal(size=80) for name in "abc"}
-    found = exposure.agreement(table, is_member)
+    found = exposure.agreement({name: scores >= 0 for name, scores in table.items()}, is_member)
     sets = {
         name: {j for j in range(80) if is_member[j] and scores[j] >= 0}
         for name, scores in table.items()
@@ -197,7 +218,8 @@ def test_agreement_equals_its_loop(rng):
 
 
 def gaussian_game(seed, *, shift, sigma_in=1.0, n=3000, models=160):
-    """φ of target (n,), references (models, n), who holds what, and the truth; every record has a mean of its own."""
+    """φ of target (n,), references (models, n), who holds what, and the truth; every record has
+    a mean of its own."""
     rng = np.random.default_rng(seed)
     is_in = rng.permuted(np.arange(models + 1)[:, None] < np.full(n, models // 2), axis=0)
     noise = rng.normal(size=is_in.shape) * np.where(is_in, sigma_in, 1.0)
@@ -217,7 +239,8 @@ def gaussian_game(seed, *, shift, sigma_in=1.0, n=3000, models=160):
     ],
 )
 def test_lira_reaches_the_best_roc_of_a_gaussian_game(shift, settings):
-    """IN is N(μ + d′, 1), OUT is N(μ, 1): the best AUC is Φ(d′ / √2), the best TPR at 1 % FPR is Φ(d′ − z₀.₉₉)."""
+    """IN is N(μ + d′, 1), OUT is N(μ, 1): the best AUC is Φ(d′ / √2), the best TPR at 1 % FPR
+    is Φ(d′ − z₀.₉₉)."""
     *game, truth = gaussian_game(1, shift=shift)
     found = metrics.evaluate(lira_scores(*game, **settings), truth, draws=300)
     assert (
@@ -246,13 +269,14 @@ def test_attack_r_reaches_the_best_auc_of_a_one_sided_game():
 
 
 def test_the_loss_attack_reaches_the_auc_of_a_gaussian_game(rng):
-    """Two classes and a logit of N(± d′ / 2, 1): the loss is monotone in it, so the AUC is Φ(d′ / √2)."""
+    """Two classes and a logit of N(± d′ / 2, 1): the loss is monotone in it, so the AUC is Φ(d′
+    / √2)."""
     is_member = np.arange(4000) < 2000
     logits = np.zeros((4000, 2))
     logits[:, 0] = rng.normal(size=4000) + 1.2 * is_member
     target = Signals(logits, np.zeros(4000, int), is_member)
-    found = metrics.evaluate(
-        attacks.threshold_attack(target, target.public()), is_member, draws=300
-    )
+    fitted = MetricThreshold().fit(target)
+    scores = fitted.score(target.public())
+    found = metrics.evaluate(scores, is_member, threshold=fitted.threshold, draws=300)
     assert found.auc.low < norm.cdf(1.2 / np.sqrt(2)) < found.auc.high
     assert found.advantage.low < 2 * norm.cdf(0.6) - 1 < found.advantage.high

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from mialib import metrics
-from mialib.attacks import loss_score, threshold_attack
-from mialib.attacks.threshold import best_threshold
+from mialib.attacks import GradientNorm, MetricThreshold, best_threshold, loss_score
 from mialib.signals import Signals
 
 
@@ -61,12 +60,14 @@ def test_best_threshold_gains_as_much_as_a_search_over_all(rows):
 
 
 @given(tables)
-def test_scores_are_shifted_so_that_zero_is_the_threshold(rows):
+def test_scores_are_raw_and_called_at_the_shadows_threshold(rows):
     scores, is_member = map(np.array, zip(*rows, strict=True))
     n = len(scores)
     shadow = Signals(np.zeros((n, 2)), np.zeros(n, int), is_member)
-    attacked = threshold_attack(shadow, shadow.public(), score=lambda signals: scores)
-    assert_array_equal(attacked >= 0, scores >= best_threshold(scores, is_member))
+    fitted = MetricThreshold(lambda signals: scores).fit(shadow)
+    assert_array_equal(fitted.score(shadow.public()), scores)
+    assert fitted.threshold == best_threshold(scores, is_member)
+    assert_array_equal(fitted.calls(shadow.public()), scores >= fitted.threshold)
 
 
 def test_the_threshold_lies_halfway():
@@ -93,7 +94,9 @@ def test_infinite_scores_still_give_a_finite_threshold(scores):
 
 
 def test_the_attack_works_on_a_model_that_memorised(shadow, target):
-    evaluation = metrics.evaluate(threshold_attack(shadow, target.public()), target.is_member)
+    fitted = MetricThreshold().fit(shadow)
+    scores = fitted.score(target.public())
+    evaluation = metrics.evaluate(scores, target.is_member, threshold=fitted.threshold)
     assert evaluation.auc.low > 0.8
     assert evaluation.advantage.low > 0.4
 
@@ -104,17 +107,20 @@ def test_the_score_is_minus_the_loss(target):
 
 def test_the_targets_membership_changes_nothing(shadow, target):
     lied_to = Signals(target.logits, target.labels, ~target.is_member)
-    assert_array_equal(threshold_attack(shadow, target), threshold_attack(shadow, target.public()))
-    assert_array_equal(threshold_attack(shadow, target), threshold_attack(shadow, lied_to))
+    fitted = MetricThreshold().fit(shadow)
+    assert_array_equal(fitted.score(target), fitted.score(target.public()))
+    assert_array_equal(fitted.score(target), fitted.score(lied_to))
 
 
 def test_the_threshold_comes_from_the_shadow_alone(shadow, target):
-    fitted = best_threshold(loss_score(shadow), shadow.is_member)
-    assert_array_equal(threshold_attack(shadow, target), loss_score(target) - fitted)
+    fitted = MetricThreshold().fit(shadow)
+    assert_array_equal(fitted.score(target), loss_score(target))
+    assert fitted.threshold == best_threshold(loss_score(shadow), shadow.is_member)
 
 
 def test_shuffled_membership_leaves_nothing_to_find(shadow, target, rng):
-    auc = metrics.auc(threshold_attack(shadow, target.public()), rng.permutation(target.is_member))
+    scores = MetricThreshold().fit(shadow).score(target.public())
+    auc = metrics.auc(scores, rng.permutation(target.is_member))
     half = len(target) / 2
     assert abs(auc - 0.5) < 3 * np.sqrt((2 * half + 1) / (12 * half * half))
 
@@ -123,24 +129,25 @@ def test_a_flipped_sign_is_noticed(shadow, target):
     def flipped(signals):
         return signals.loss()
 
-    scores = threshold_attack(shadow, target.public(), score=flipped)
+    fitted = MetricThreshold(flipped).fit(shadow)
+    scores = fitted.score(target.public())
     assert metrics.auc(scores, target.is_member) < 0.2
-    assert metrics.advantage(scores, target.is_member) < 0.05
+    assert metrics.advantage(scores, target.is_member, threshold=fitted.threshold) < 0.05
 
 
 def test_a_shadow_without_membership_is_refused(shadow, target):
     with pytest.raises(ValueError, match="shadow's membership is needed"):
-        threshold_attack(shadow.public(), target)
+        MetricThreshold().fit(shadow.public())
 
 
 def test_a_shadow_of_members_only_is_refused(shadow, target):
     with pytest.raises(ValueError, match="both needed"):
-        threshold_attack(shadow.members(), target)
+        MetricThreshold().fit(shadow.members())
 
 
 def test_a_shadow_of_another_task_is_refused(target):
     with pytest.raises(ValueError, match="3 and 5 columns"):
-        threshold_attack(overfitted(1, classes=3), target)
+        MetricThreshold().fit(overfitted(1, classes=3)).score(target)
 
 
 @pytest.mark.parametrize(
@@ -148,4 +155,26 @@ def test_a_shadow_of_another_task_is_refused(target):
 )
 def test_a_score_that_is_not_one_number_a_record_is_refused(shadow, target, bad):
     with pytest.raises(ValueError, match=r"NaN|shape"):
-        threshold_attack(shadow, target, score=bad)
+        MetricThreshold(bad).fit(shadow)
+
+
+def test_a_class_has_a_threshold_of_its_own_and_zero_stands_for_all(shadow, target):
+    fitted = MetricThreshold(per_class=True).fit(shadow)
+    assert fitted.threshold == 0
+    for label in range(5):
+        own = shadow.labels == label
+        threshold = best_threshold(loss_score(shadow)[own], shadow.is_member[own])
+        asked = target.labels == label
+        assert_array_equal(fitted.score(target)[asked], (loss_score(target) - threshold)[asked])
+
+
+def test_classes_with_too_few_records_share_the_common_threshold(shadow, target):
+    common = MetricThreshold().fit(shadow)
+    alone = MetricThreshold(per_class=True, fewest=2**31).fit(shadow)
+    assert_array_equal(alone.score(target), common.score(target) - common.threshold)
+
+
+def test_equal_settings_are_equal_and_hashable():
+    assert MetricThreshold("loss") == MetricThreshold()
+    assert hash(MetricThreshold("loss")) == hash(MetricThreshold())
+    assert len({GradientNorm("l1"), GradientNorm("l2"), GradientNorm()}) == 2

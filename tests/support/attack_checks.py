@@ -1,15 +1,13 @@
-"""Worlds to attack, every attack by name, and checks that an attack passes or fails. Used by several test files."""
+"""Worlds to attack, every attack by name, and checks that an attack passes or fails."""
 
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
-from mialib import attacks, metrics, splits
-from mialib.attacks import neural
+from mialib import metrics, splits
+from mialib.attacks import ATTACKS, METRICS, RMIA, LiRA, MetricThreshold, NeuralPast
 from mialib.bank import Bank
 from mialib.signals import Signals
 
@@ -17,7 +15,7 @@ CLASSES = 4
 
 
 def signals(seed, *, n=200, gap=2.0, classes=CLASSES):
-    """Signals with every column; with `gap`, members are surer, steadier and flatter, without it nothing differs."""
+    """Signals with every column; with `gap`, members are surer, steadier and flatter."""
     rng = np.random.default_rng(seed)
     labels, is_member = rng.integers(classes, size=n), rng.permutation(n) < n // 2
     logits = rng.normal(size=(n, classes))
@@ -28,13 +26,13 @@ def signals(seed, *, n=200, gap=2.0, classes=CLASSES):
         for name, k in (("rotation", 3), ("shift", 5))
     }
     norms = {f"gradient_l{p}": rng.exponential(calm) for p in (1, 2)}
-    more = {"noise": rng.exponential(calm[:, None], (n, classes)), **bits, **norms}
+    extra = {"noise": rng.exponential(calm[:, None], (n, classes)), **bits, **norms}
     others = Signals(rng.normal(size=(n // 2, classes)), rng.integers(classes, size=n // 2))
-    return Signals(logits, labels, is_member, more=more, population=others)
+    return Signals(logits, labels, is_member, extra=extra, population=others)
 
 
 def bank(seed, *, models=16, n=200, base=1.0, gap=2.0, views=0, mask=None):
-    """Models in complementary pairs; their logits at the label are about `base`, for what they hold `gap` more."""
+    """Models in complementary pairs; logits at the label are about `base`, IN about `gap` more."""
     rng = np.random.default_rng(seed)
     mask = splits.in_out_mask(n, models, seed=seed) if mask is None else mask
     labels, hard, few = rng.integers(CLASSES, size=n), rng.normal(size=n), n // 2
@@ -59,44 +57,49 @@ def dealt(everything, target=0, *, fair=True):
 
 
 def flattened(table):
-    """The same records under a model, or models, that answer every record alike."""
-    population = replace(table.population, logits=np.zeros_like(table.population.logits))
-    more = (
-        {}
-        if isinstance(table, Bank)
-        else {"more": {k: np.ones_like(v) for k, v in table.more.items()}}
-    )
-    return replace(table, logits=np.zeros_like(table.logits), population=population, **more)
+    """The same records under a model, or models, that answer every record alike.
+
+    Each model has a constant of its own in all logits, which changes no probability: two models
+    that answer alike to the last bit would be one.
+    """
+
+    def constant(logits):
+        own = np.arange(len(logits))[:, None, None] if logits.ndim == 3 else len(logits)
+        return np.zeros_like(logits) + 64 * own
+
+    population = replace(table.population, logits=constant(table.population.logits))
+    flat = replace(table, logits=constant(table.logits), population=population)
+    if isinstance(flat, Signals):
+        flat = replace(flat, extra={name: np.ones_like(c) for name, c in flat.extra.items()})
+    return flat
 
 
-METRIC = {
-    f"{name}{', per class' * per_class}": partial(
-        attacks.threshold_attack, score=score, per_class=per_class
-    )
-    for name, score in attacks.METRICS.items()
-    for per_class in (False, True)
-} | {f"gradient {norm}": partial(attacks.gradient_attack, norm=norm) for norm in ("l1", "l2")}
+METRIC = (
+    {name: MetricThreshold(name) for name in METRICS}
+    | {f"{name} per class": MetricThreshold(name, per_class=True) for name in METRICS}
+    | {name: ATTACKS[name] for name in ("gradient ℓ1", "gradient ℓ2")}
+)
 LEARNED = {
-    "neural": attacks.neural_attack,
-    "neural, logits": partial(attacks.neural_attack, outputs="logits"),
-    "neural, CRL": partial(attacks.neural_attack, form="crl"),
-    "discriminator": attacks.discriminator_attack,
-    "rotations": attacks.augmentation_attack,
-    "shifts, PAST": partial(attacks.augmentation_attack, views="shifts", form="past"),
-}
+    name: ATTACKS[name]
+    for name in (
+        "neural (PAST)",
+        "neural (CRL)",
+        "discriminator",
+        "rotation",
+        "rotation (PAST)",
+        "translation (PAST)",
+    )
+} | {"neural (PAST), logits": NeuralPast(outputs="logits")}
 REFERENCE = {
-    "LiRA": attacks.lira,
-    "LiRA, median": partial(attacks.lira, center="median"),
-    "LiRA, pooled": partial(attacks.lira, variance="pooled"),
-    "LiRA, pooled, slips": partial(attacks.lira, variance="pooled", center="median", slips=True),
-    "LiRA offline": partial(attacks.lira, online=False),
-    "LiRA offline, pooled": partial(attacks.lira, online=False, variance="pooled"),
-    "LiRA offline, slips": partial(attacks.lira, online=False, slips=True),
-    "RMIA": attacks.rmia,
-    "RMIA, γ = 2": partial(attacks.rmia, gamma=2.0),
-    "RMIA online": partial(attacks.rmia, online=True),
-    "attack R": attacks.attack_r,
-    "attack P": attacks.attack_p,
+    name: ATTACKS[name] for name in ("LiRA", "LiRA offline", "RMIA", "Attack R", "Attack P")
+} | {
+    "LiRA, median": LiRA(center="median"),
+    "LiRA, pooled": LiRA(variance="pooled"),
+    "LiRA, pooled, as published": LiRA(variance="pooled", center="median", as_published_code=True),
+    "LiRA offline, pooled": LiRA(online=False, variance="pooled"),
+    "LiRA offline, as published": LiRA(online=False, as_published_code=True),
+    "RMIA, γ = 2": RMIA(gamma=2.0),
+    "RMIA online": RMIA(online=True),
 }
 ON_SIGNALS = METRIC | LEARNED
 EVERY = ON_SIGNALS | REFERENCE
@@ -104,32 +107,46 @@ EVERY = ON_SIGNALS | REFERENCE
 
 @cache
 def world(name, gap=2.0):
-    """What the attack is given, and the truth: (shadow or references, target with its membership)."""
+    """What the attack is given, and the truth: (shadow or references, target with membership)."""
     if name in REFERENCE:
         return dealt(bank(3, gap=gap))
     return signals(1, gap=gap), signals(2, gap=gap)
 
 
 @cache
+def fitted(name, gap=2.0):
+    """The attack on its world's shadow: the learned ones are slow, so all tests share one fit."""
+    return EVERY[name].fit(world(name, gap)[0])
+
+
+@cache
 def scores(name, gap=2.0):
-    given, target = world(name, gap)
-    return EVERY[name](given, target.public())
+    return fitted(name, gap).score(world(name, gap)[1].public())
 
 
-@contextmanager
-def fits_remembered():
-    """A network that was fitted on the same shadow before is not fitted again; the learned attacks are slow."""
-    fit, known = neural.perceptron, {}
+def by_function(attack):
+    """The attack as a function (shadow, target) → scores; a fit on the same shadow is kept."""
+    kept = {}
 
-    def remembered(x, is_member, **settings):
-        key = (np.asarray(x).tobytes(), is_member.tobytes(), repr(settings))
-        if key not in known:
-            known[key] = fit(x, is_member, **settings)
-        return known[key]
+    def score(given, target):
+        if id(given) not in kept:
+            kept[id(given)] = (given, attack.fit(given))  # with `given`, so that no id comes back
+        return kept[id(given)][1].score(target)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neural, "perceptron", remembered)
-        yield
+    return score
+
+
+@cache
+def shared(name):
+    """`by_function` of a named attack, that starts from the fit on its world's shadow."""
+    given = world(name)[0]
+    function = by_function(EVERY[name])
+    beforehand = fitted(name)
+
+    def score(of, target):
+        return beforehand.score(target) if of is given else function(of, target)
+
+    return score
 
 
 def three_sigma(is_member):
@@ -138,7 +155,8 @@ def three_sigma(is_member):
     return 3 * np.sqrt((members + others + 1) / (12 * members * others))
 
 
-# Checks: each takes an attack, what it is given and the target with its membership, and raises AssertionError.
+# Checks: each takes a function (shadow, target) → scores, what it is given and the target with its
+# membership, and raises AssertionError.
 
 
 def finds_members(attack, given, target):

@@ -4,7 +4,16 @@ import numpy as np
 from scipy.stats import norm
 
 
-def lira(target, references, is_in, *, online=True, variance="record", center="mean", slips=False):
+def lira(
+    target,
+    references,
+    is_in,
+    *,
+    online=True,
+    variance="record",
+    center="mean",
+    as_published_code=False,
+):
     """`target` (queries, n), `references` (models, queries, n), `is_in` (models, n)."""
     middle, scores = {"mean": np.mean, "median": np.median}[center], np.zeros(target.shape)
     for q, j in np.ndindex(*target.shape):
@@ -12,9 +21,8 @@ def lira(target, references, is_in, *, online=True, variance="record", center="m
         sigma = {side: phi[side].std() for side in phi}
         if variance == "pooled":
             sigma = {side: pooled(references[:, q], is_in == side) for side in phi}
-        if (
-            variance == "pooled" and slips
-        ):  # LiRA's code: online both from IN; offline there is only OUT
+        # LiRA's code: online both from IN; offline there is only OUT.
+        if variance == "pooled" and as_published_code:
             sigma = dict.fromkeys(phi, np.moveaxis(references, 1, 2)[is_in == online].std())
         logpdf = {
             side: norm.logpdf(target[q, j], middle(phi[side]), sigma[side])
@@ -23,7 +31,7 @@ def lira(target, references, is_in, *, online=True, variance="record", center="m
         }
         if online:
             scores[q, j] = logpdf[True] - logpdf[False]
-        elif slips:
+        elif as_published_code:
             scores[q, j] = -logpdf[False] - np.log(2 * np.pi) / 2
         else:
             scores[q, j] = -norm.logsf(target[q, j], middle(phi[False]), sigma[False])
@@ -37,11 +45,12 @@ def pooled(phi, mask):
     return np.sqrt(squares / sum(len(one) - 1 for one in held))
 
 
-def rmia(p, p_references, is_in, z, z_references, *, online=False, gamma=1.0, a=0.3):
-    """Probabilities of the label: `p` (n,), `p_references` (models, n), the same of the population."""
+def rmia(p, p_references, is_in, z, z_references, *, online=False, gamma=1.0, offline_a=0.3):
+    """Probabilities of the label: `p` (n,), `p_references` (models, n), the same of the
+    population."""
 
     def mixed(out):
-        return 0.5 * ((1 + a) * np.mean(out) + (1 - a))
+        return 0.5 * ((1 + offline_a) * np.mean(out) + (1 - offline_a))
 
     scores = np.zeros(len(p))
     for j in range(len(p)):
