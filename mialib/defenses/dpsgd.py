@@ -1,86 +1,127 @@
-"""DP-SGD (Abadi and others 2016) by Opacus: clip every record's gradient, add noise, count the privacy spent.
+"""DP-SGD (Abadi and others 2016) by Opacus: clip every record's gradient, add noise, count ε.
 
-    private = configuration.but(defense=DPSGD(1.0), options={"norm": "group"})    # pip install "mialib[dp]"
+    private = configuration.defended(DPSGD(sigma=1.0))      # pip install "mialib[dp]"
 
-Each step takes every record with the same probability (Poisson sampling), which is what the count assumes. ε and δ
-stand in the history. Introduced in notebook 11."""
+Each step takes every record with the same probability (Poisson sampling), which is what the count
+assumes. ε and δ stand in the history. Introduced in notebook 11.
+"""
 
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
+from typing import Any, ClassVar
 
 import torch
+from torch import Tensor, nn
 
-from mialib.defenses.simple import Strength
+from mialib.defenses.settings import plain_settings
 from mialib.errors import check_range
-from mialib.training import Pair, Training
+from mialib.query import Pair
+from mialib.training import Defense, Training
+
+
+@dataclass
+class PrivacySpent:
+    """How often a record is taken into a batch, and Opacus' accountant, which counts the steps."""
+
+    sample_rate: float
+    accountant: Any
 
 
 @dataclass(frozen=True)
-class DPSGD(Strength):
-    """`strength` is the noise multiplier σ: noise of σ·`clip` on the sum of gradients no longer than `clip`. With no
-    noise it still clips, and promises nothing. ε does not count that `fit` looks at members to see a collapse."""
+class DPSGD(Defense[PrivacySpent]):
+    """Noise of σ·C on the sum of gradients that are no longer than C.
 
-    strength: float = 1.0
-    clip: float = 1.0
-    delta: float = 1e-5
+    With no noise it still clips, and promises nothing. ε does not count that `fit` looks at members
+    to see a collapse. Batch normalisation mixes records, so the network has group normalisation.
+    """
+
+    sigma: float = 1.0  # σ, the noise multiplier
+    clip: float = 1.0  # C, the length that a record's gradient is cut to
+    delta: float = 1e-5  # δ of the (ε, δ) that is promised
+    strength_field: ClassVar[str] = "sigma"
 
     def __post_init__(self):
-        super().__post_init__()
-        check_range(1e-12, torch.inf, clip=self.clip)
+        plain_settings(self)
+        check_range(0, inf, sigma=self.sigma)
+        check_range(1e-12, inf, clip=self.clip)
         check_range(1e-12, 0.5, delta=self.delta)
 
-    def prepare(self, training: Training) -> None:
+    def network_options(self) -> dict[str, Any]:
+        return {"norm": "group"}
+
+    def prepare(self, training: Training[PrivacySpent]) -> PrivacySpent:
         try:
-            from opacus import GradSampleModule
             from opacus.accountants import RDPAccountant
             from opacus.optimizers import DPOptimizer
-            from opacus.validators import ModuleValidator
         except ImportError as error:
             raise ImportError('DP-SGD needs Opacus: pip install "mialib[dp]".') from error
-        if faults := ModuleValidator.validate(training.model):
-            advice = "Take Configuration(options={'norm': 'group'}), or opacus.validators.ModuleValidator.fix(model)"
-            raise ValueError(
-                f"DP-SGD needs every record's own gradient. {advice}. Opacus says: {faults[0]}"
-            )
-        warnings.filterwarnings(
-            "ignore", "Full backward hook is firing"
-        )  # Opacus needs none of the inputs'.
+        _check_network(training.model)
         _, y = training.members
         rate = min(training.recipe.batch_size / len(y), 1)
-        # Opacus 1.6 gets the gradients of convolutions wrong, and corrupts memory, where channels come last.
-        training.model = GradSampleModule(training.model.to(memory_format=torch.contiguous_format))
-        training.afterwards.callback(training.model.to_standard_module)
-        training.model.register_forward_pre_hook(
-            lambda _, x: x[0].clone(memory_format=torch.contiguous_format)
-        )
-        training.accountant = RDPAccountant()
-        settings = {"noise_multiplier": self.strength, "max_grad_norm": self.clip}
+        _wrap_model(training)
+        accountant = RDPAccountant()
         training.optimizer = DPOptimizer(
-            training.optimizer, **settings, expected_batch_size=round(rate * len(y))
+            training.optimizer,
+            noise_multiplier=self.sigma,
+            max_grad_norm=self.clip,
+            expected_batch_size=round(rate * len(y)),
         )
-        training.optimizer.attach_step_hook(training.accountant.get_optimizer_hook_fn(rate))
-        training.batches = lambda records, *, generator=None: poisson(
-            records, rate, generator or training.generator
-        )
+        training.optimizer.attach_step_hook(accountant.get_optimizer_hook_fn(rate))
+        return PrivacySpent(rate, accountant)
 
-    def end_epoch(self, training: Training) -> bool:
-        if self.strength:
-            with warnings.catch_warnings(
-                action="ignore"
-            ):  # A bound that could be tighter still holds.
-                training.say(
-                    epsilon=float(training.accountant.get_epsilon(self.delta)), delta=self.delta
-                )
+    def batches(
+        self, training: Training[PrivacySpent], generator: torch.Generator
+    ) -> Iterator[Pair]:
+        return poisson(training.members, training.state.sample_rate, generator)
+
+    def end_epoch(self, training: Training[PrivacySpent]) -> bool:
+        if self.sigma:
+            with warnings.catch_warnings(action="ignore"):  # A bound that could be tighter holds.
+                epsilon = training.state.accountant.get_epsilon(self.delta)
+            training.log(epsilon=float(epsilon), delta=self.delta)
         return False
 
 
 def poisson(records: Pair, rate: float, generator: torch.Generator) -> Iterator[Pair]:
-    """About as many batches as a shuffled pass has, each of every record with probability `rate`."""
+    """About as many batches as a shuffled pass has; a record is in each with probability `rate`."""
     x, y = records
     for _ in range(round(1 / rate)):
-        chosen = (torch.rand(len(y), generator=generator) < rate).nonzero()[:, 0].to(y.device)
-        if len(
-            chosen
-        ):  # Strictly, an empty batch is a step of noise; it does not happen at our sizes.
+        is_chosen = torch.rand(len(y), generator=generator) < rate
+        chosen = is_chosen.nonzero()[:, 0].to(y.device)
+        if len(chosen):  # Strictly, an empty batch is a step of noise; it does not happen here.
             yield x[chosen], y[chosen]
+
+
+def _check_network(model: nn.Module) -> None:
+    from opacus.validators import ModuleValidator
+
+    faults = ModuleValidator.validate(model)
+    if faults:
+        raise ValueError(
+            "DP-SGD needs every record's own gradient. "
+            "Take Configuration(options={'norm': 'group'}), "
+            f"or opacus.validators.ModuleValidator.fix(model). Opacus says: {faults[0]}"
+        )
+
+
+def _wrap_model(training: Training) -> None:
+    """Let Opacus take every record's own gradient, until the training ends.
+
+    Opacus 1.6 gets the gradients of convolutions wrong, and corrupts memory, where channels come
+    last; so weights and inputs are laid out contiguously.
+    """
+    from opacus import GradSampleModule
+
+    # Opacus needs none of the inputs' gradients.
+    warnings.filterwarnings("ignore", "Full backward hook is firing")
+    model = training.model.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+    wrapped = GradSampleModule(model)
+    training.cleanup.callback(wrapped.to_standard_module)
+    wrapped.register_forward_pre_hook(_contiguous)
+    training.model = wrapped
+
+
+def _contiguous(module: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
+    return inputs[0].clone(memory_format=torch.contiguous_format)

@@ -1,66 +1,97 @@
-"""Which epoch a training ends with: the best on validation records, or one that is given. Introduced in notebook 06."""
+"""Which epoch a training ends with: the best on validation records, or one that is given.
 
-from dataclasses import dataclass
+Introduced in notebook 06.
+"""
+
+from dataclasses import dataclass, field
 from math import inf
-from typing import ClassVar
 
 from torch import Tensor
 from torch.nn import functional as F
 
+from mialib.defenses.settings import plain_settings
 from mialib.errors import check_range
-from mialib.training import Plain, Training
+from mialib.training import Defense, Training
+
+
+@dataclass
+class BestEpoch:
+    """The best epoch so far, what it has most of, and its weights."""
+
+    epoch: int = 0
+    value: float = -inf
+    weights: dict[str, Tensor] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class BestCheckpoint(Plain):
+class BestCheckpoint(Defense[BestEpoch]):
     """End with the weights of the epoch with the highest accuracy on the validation records."""
 
-    patience: ClassVar[float] = inf
-
-    def prepare(self, training: Training) -> None:
+    def prepare(self, training: Training[BestEpoch]) -> BestEpoch:
         if training.validation is None:
-            advice = "Set some aside with Configuration(validation=0.1), or pass fit(..., validation=records)"
             raise ValueError(
-                f"{type(self).__name__} needs validation records, found none. {advice}."
+                f"{type(self).__name__} needs validation records, found none. Set some aside with "
+                "Configuration(validation=0.1), or pass fit(..., validation=records)."
             )
-        training.highest, training.best = -inf, {}
+        return BestEpoch()
 
     def value(self, logits: Tensor, y: Tensor) -> float:
         """What the best epoch has most of."""
         return (logits.argmax(dim=1) == y).float().mean().item()
 
-    def end_epoch(self, training: Training) -> bool:
-        x, y = training.validation
-        if (value := self.value(training.look(x), y)) > training.highest or not training.best:
-            best = {name: tensor.clone() for name, tensor in training.model.state_dict().items()}
-            training.highest, training.best, training.found = value, best, training.epoch
-        done = training.epoch in (training.found + self.patience, training.recipe.epochs)
+    def longest_wait(self) -> float:
+        """How many epochs may pass without a better one before the training ends."""
+        return inf
+
+    def end_epoch(self, training: Training[BestEpoch]) -> bool:
+        self._note(training)
+        best = training.state
+        waited_enough = training.epoch == best.epoch + self.longest_wait()
+        done = waited_enough or training.epoch == training.recipe.epochs
         if done:
-            training.model.load_state_dict(training.best)
-            training.say(weights_of_epoch=training.found)
+            training.model.load_state_dict(best.weights)
+            training.log(weights_of_epoch=best.epoch)
         return done
+
+    def _note(self, training: Training[BestEpoch]) -> None:
+        """Keep the weights of this epoch if it is the first, or better than all before."""
+        assert training.validation is not None  # `prepare` has seen to it.
+        x, y = training.validation
+        value = self.value(training.eval_logits(x), y)
+        best = training.state
+        if value > best.value or not best.weights:
+            best.epoch = training.epoch
+            best.value = value
+            best.weights = {
+                name: tensor.clone() for name, tensor in training.model.state_dict().items()
+            }
 
 
 @dataclass(frozen=True)
 class EarlyStopping(BestCheckpoint):
-    """Stop when the validation loss has not fallen for `patience` epochs; keep the weights of its lowest."""
+    """Stop when the validation loss no longer falls; keep the weights of its lowest."""
 
-    patience: int = 3
+    patience: int = 3  # how many epochs it may not have fallen
 
     def __post_init__(self):
+        plain_settings(self)
         check_range(1, inf, whole=True, patience=self.patience)
 
     def value(self, logits: Tensor, y: Tensor) -> float:
         return -F.cross_entropy(logits, y).item()
 
+    def longest_wait(self) -> float:
+        return self.patience
+
 
 @dataclass(frozen=True)
-class Stop(Plain):
-    """Stop after this epoch, with the schedule still on its way: a dense network to compare a sparse one with."""
+class Stop(Defense[None]):
+    """Stop with the schedule still on its way: a dense network to compare a sparse one with."""
 
-    after: int = 10
+    after: int = 10  # the number of the last epoch
 
     def __post_init__(self):
+        plain_settings(self)
         check_range(1, inf, whole=True, after=self.after)
 
     def end_epoch(self, training: Training) -> bool:

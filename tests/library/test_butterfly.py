@@ -1,4 +1,6 @@
-"""Butterfly layers against the dense matrices that they stand for, their projection, and the change of a network."""
+"""Butterfly layers against the dense matrices that they stand for, their projection, and the
+change of a network.
+"""
 
 import itertools
 import math
@@ -13,10 +15,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from mialib import models, runs
-from mialib.signals import predict
+from mialib.query import predict
 from mialib.sparsity.butterfly import (
-    Butterfly,
     ButterflyConv2d,
+    ButterflyLayer,
     ButterflyLinear,
     butterfly,
     convert,
@@ -45,7 +47,9 @@ def _seeded():
 
 
 def written_out(factor, shape):
-    """One factor as a matrix in the graph, entry by entry: block k joins row (k, i, place) and column (k, j, place)."""
+    """One factor as a matrix in the graph, entry by entry: block k joins row (k, i, place) and
+    column (k, j, place).
+    """
     blocks, t, r, s = factor.shape
     places = [
         ((k * r + i) * t + place, (k * s + j) * t + place)
@@ -333,7 +337,9 @@ TWO = {name: CHAINS[name] for name in ("shrinking", "expanding", "between sizes"
 
 @pytest.mark.parametrize("chain", TWO.values(), ids=TWO)
 def test_two_factors_are_the_nearest(chain):
-    """Each inner place joins its own rows and columns: all but the first singular value of that block is lost."""
+    """Each inner place joins its own rows and columns: all but the first singular value of that
+    block is lost.
+    """
     matrix = torch.randn(chain[-1].rows, chain[0].columns, dtype=torch.float64)
     lost, seen = 0.0, np.zeros(matrix.shape, int)
     for inner in range(chain[0].rows):
@@ -449,7 +455,7 @@ def test_only_the_3x3_convolutions_of_the_last_segments_change(segments):
     for number, block in enumerate(blocks):
         kind = ButterflyConv2d if number >= 9 - 3 * segments else nn.Conv2d
         assert type(block.conv1) is type(block.conv2) is kind
-    assert sum(isinstance(module, Butterfly) for module in network.modules()) == 6 * segments
+    assert sum(isinstance(module, ButterflyLayer) for module in network.modules()) == 6 * segments
     changed = {
         f"{name}.{which}"
         for name in names_of(network, models.Block)
@@ -493,7 +499,7 @@ def test_a_butterfly_network_has_the_shapes_of_the_dense_one(factors):
 def test_converted_networks_say_what_the_network_of_their_matrices_says():
     """Every butterfly's kernel is put into the convolution of a dense network."""
     network, dense, x = resnet(segments=2, width=4), resnet(width=4), torch.randn(3, 3, 16, 16)
-    butterflies = {name: network.get_submodule(name) for name in names_of(network, Butterfly)}
+    butterflies = {name: network.get_submodule(name) for name in names_of(network, ButterflyLayer)}
     rest = {name: value for name, value in network.state_dict().items() if ".factors." not in name}
     kernels = {
         f"{name}.weight": product(layer).reshape(layer.rows, 3, 3, -1).permute(0, 3, 1, 2).detach()
@@ -504,7 +510,7 @@ def test_converted_networks_say_what_the_network_of_their_matrices_says():
     assert_allclose(network.eval()(x).detach(), dense.eval()(x).detach(), atol=1e-5)
     assert_allclose(network.train()(x).detach(), dense.train()(x).detach(), atol=1e-4)
     convert(dense, 2, within=dense.features[6:], project=True)  # the last two segments
-    assert len(names_of(dense, Butterfly)) == 12
+    assert len(names_of(dense, ButterflyLayer)) == 12
     assert_allclose(dense.eval()(x).detach(), network.eval()(x).detach(), atol=1e-4)
 
 
@@ -533,7 +539,9 @@ def test_convert_changes_what_it_is_given_in_place_and_nothing_else():
 
 
 def test_a_slice_says_where_and_the_network_itself_changes():
-    """A slice of an nn.Sequential is a new one, so what takes a place in the slice alone would be lost."""
+    """A slice of an nn.Sequential is a new one, so what takes a place in the slice alone would be
+    lost.
+    """
     network = nn.Sequential(*(nn.Conv2d(4, 4, 3) for _ in range(3)))
     convert(network, 2, within=network[1:])
     assert [type(layer) for layer in network] == [nn.Conv2d, ButterflyConv2d, ButterflyConv2d]
@@ -576,7 +584,7 @@ def test_a_butterfly_run_is_kept_and_read(tiny, store):
     butterflies = tiny.but(model="resnet20", options={"width": 4, "segments": 3, "factors": 2})
     run = runs.get(butterflies, store=store)
     model = run.load_model()
-    assert len(names_of(model, Butterfly)) == 18
+    assert len(names_of(model, ButterflyLayer)) == 18
     logits = np.concatenate([predict(model, part) for part in (run.side.train, run.side.test)])
     assert_allclose(logits, run.signals.logits, atol=1e-4)
     read = runs.get(butterflies, store=store).load_model().to(memory_format=torch.channels_last)
@@ -670,7 +678,7 @@ def test_a_layer_in_two_places_is_refused_and_left(make):
         ValueError, match=r"Some of 0(\.0)?, 2(\.0)? are one layer in two places\. Give each"
     ):
         convert(network, 2)
-    assert not names_of(network, Butterfly)
+    assert not names_of(network, ButterflyLayer)
 
 
 @pytest.mark.parametrize("project", [False, True])

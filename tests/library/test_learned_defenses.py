@@ -1,4 +1,6 @@
-"""AdvReg, Mixup+MMD, distillation, DMP and DP-SGD: what each learns from, what it leaves alone, and its formula."""
+"""AdvReg, Mixup+MMD, distillation, DMP and DP-SGD: what each learns from, what it leaves alone,
+and its formula.
+"""
 
 import math
 from dataclasses import replace
@@ -26,8 +28,8 @@ from mialib.defenses import (
     RelaxLoss,
 )
 from mialib.defenses.mixup_mmd import Matching, mmd2
-from mialib.signals import predict
-from mialib.training import Recipe, fit, to_device
+from mialib.query import predict, to_device
+from mialib.training import Recipe, fit
 from small_networks import normalised, perceptron
 
 SMALL = Recipe(epochs=3, batch_size=16, lr=0.05)
@@ -78,6 +80,8 @@ def spying(defense, **hooks):
     def also(name):
         def hook(self, training, *batch):
             found = getattr(type(defense), name)(self, training, *batch)
+            if name == "prepare":
+                training.state = found  # as `fit` does
             hooks[name](training, *batch)
             return found
 
@@ -93,14 +97,14 @@ def spying(defense, **hooks):
 @pytest.mark.parametrize("defense", [AdvReg(0.0), MixupMMD(0.0, mixup=0.0)])
 def test_strength_zero_is_plain_training_bit_for_bit(members, others, defense, make):
     plain = trained(members, Plain(), model=make())
-    assert_equal(trained(members, defense, model=make(), reference=others), plain)
+    assert_equal(trained(members, defense, model=make(), inference=others), plain)
 
 
 @pytest.mark.parametrize(
     "defense", [AdvReg(3.0), MixupMMD(0.0), MixupMMD(3.0, mixup=0.0, gap=0.0), DPSGD(0.1)]
 )
 def test_a_strength_changes_the_weights(members, others, defense):
-    found, plain = (trained(members, one, reference=others) for one in (defense, Plain()))
+    found, plain = (trained(members, one, inference=others) for one in (defense, Plain()))
     assert (found["classify.weight"] - plain["classify.weight"]).abs().max() > 1e-3
 
 
@@ -114,7 +118,7 @@ def test_one_object_serves_many_runs_and_the_seed_decides(members, others, defen
         model = perceptron()
         model.load_state_dict(start)
         torch.rand(3)  # Something else draws in between.
-        found.append(trained(members, defense, SMALL, model=model, reference=others, seed=seed))
+        found.append(trained(members, defense, SMALL, model=model, inference=others, seed=seed))
     assert_equal(found[0], found[1])
     assert not torch.equal(found[0]["classify.weight"], found[2]["classify.weight"])
 
@@ -123,15 +127,15 @@ def test_one_object_serves_many_runs_and_the_seed_decides(members, others, defen
 @pytest.mark.parametrize(
     ("make", "name"),
     [
-        (AdvReg, "strength"),
+        (AdvReg, "alpha"),
         (AdvReg, "attacker_lr"),
-        (MixupMMD, "strength"),
+        (MixupMMD, "lam"),
         (MixupMMD, "mixup"),
         (MixupMMD, "gap"),
         (Distillation, "temperature"),
         (DMP, "temperature"),
         (DMP, "share"),
-        (DPSGD, "strength"),
+        (DPSGD, "sigma"),
         (DPSGD, "clip"),
         (DPSGD, "delta"),
     ],
@@ -235,9 +239,9 @@ def wide():
 def test_the_attacker_beats_chance_on_an_undefended_model_that_memorises(noisy, others, digits):
     """Also on non-members that it never saw."""
     kept, model = [], wide()
-    watched = spying(AdvReg(0.0), end_epoch=lambda training: kept.append(training.attacker))
+    watched = spying(AdvReg(0.0), end_epoch=lambda training: kept.append(training.state.attacker))
     history = fit(
-        model, noisy, replace(LONG, lr=0.2), defense=watched, reference=others, device="cpu"
+        model, noisy, replace(LONG, lr=0.2), defense=watched, inference=others, device="cpu"
     )
     assert (predict(model, noisy).argmax(axis=1) == noisy.y).mean() > 0.95
     assert "attacker_accuracy" not in history[0]
@@ -255,10 +259,10 @@ def test_every_layer_of_the_attacker_learns(members, others):
     kept, start = [], []
     watched = spying(
         AdvReg(1.0),
-        prepare=lambda training: start.append(state(training.attacker)),
-        end_epoch=lambda training: kept.append(state(training.attacker)),
+        prepare=lambda training: start.append(state(training.state.attacker)),
+        end_epoch=lambda training: kept.append(state(training.state.attacker)),
     )
-    trained(members, watched, reference=others)
+    trained(members, watched, inference=others)
     assert_equal(kept[0], start[0])  # In the first epoch the classifier is alone.
     assert len(start[0]) >= 2 * (3 + 2 + 2)  # weights and biases: outputs, label, both
     for name, value in start[0].items():
@@ -268,42 +272,45 @@ def test_every_layer_of_the_attacker_learns(members, others):
 
 def test_attacker_and_classifier_take_turns(members, others):
     """While one learns, the other's weights, statistics and gradients stay."""
-    noted = []
+    noted, at_rest = [], []
 
     class Turns(AdvReg):
         def start_epoch(self, training):
-            before, attacker = state(training.model), state(training.attacker)
+            before, attacker = state(training.model), state(training.state.attacker)
             training.optimizer.zero_grad()
             super().start_epoch(training)
             assert_equal(state(training.model), before)
             assert all(weight.grad is None for weight in training.model.parameters())
             noted.append(
                 not torch.equal(
-                    state(training.attacker)["label.0.weight"], attacker["label.0.weight"]
+                    state(training.state.attacker)["label.0.weight"], attacker["label.0.weight"]
                 )
             )
-            training.at_rest = state(training.attacker)
+            at_rest.append(state(training.state.attacker))
 
         def end_epoch(self, training):
-            assert_equal(state(training.attacker), training.at_rest)
+            assert_equal(state(training.state.attacker), at_rest[-1])
+            return False
 
-    trained(members, Turns(1.0), model=normalised(), reference=others)
+    trained(members, Turns(1.0), model=normalised(), inference=others)
     assert noted == [False, True, True]
 
 
 def test_the_attacker_goes_over_all_records_five_times_before_the_second_epoch_and_once_later(
     members, others
 ):
-    """Of 60 members and 50 others, 60 of each: four batches, of which every record is in one or two."""
+    """Of 60 members and 50 others, 60 of each: four batches, of which every record is in one or
+    two.
+    """
     calls, steps = [], []
 
     def begin(training):
-        training.attacker.register_forward_hook(
+        training.state.attacker.register_forward_hook(
             lambda module, given, out: calls.append((training.epoch, *given))
         )
 
     def note(training):
-        taken = training.attacker_optimizer.state.values()
+        taken = training.state.optimizer.state.values()
         steps.append(max((int(one["step"]) for one in taken), default=0))
 
     watched = spying(AdvReg(0.0), prepare=begin, end_epoch=note)
@@ -312,7 +319,7 @@ def test_the_attacker_goes_over_all_records_five_times_before_the_second_epoch_a
         members,
         replace(SMALL, epochs=4),
         defense=watched,
-        reference=others,
+        inference=others,
         device="cpu",
     )
     assert steps == [0, 20, 24, 28]
@@ -330,10 +337,11 @@ def test_the_attacker_sees_what_the_model_says_in_eval_mode(members, others):
 
     class Watched(AdvReg):
         def prepare(self, training):
-            super().prepare(training)
-            training.attacker.register_forward_hook(
+            prepared = super().prepare(training)
+            prepared.attacker.register_forward_hook(
                 lambda module, given, out: calls.append(given[0])
             )
+            return prepared
 
         def start_epoch(self, training):
             with torch.no_grad():
@@ -344,12 +352,14 @@ def test_the_attacker_sees_what_the_model_says_in_eval_mode(members, others):
                 ours = torch.cat(calls[::2][:4])  # four batches a pass, in turn with the others'
                 assert_allclose(ours.sort(dim=0).values, expected[-1].sort(dim=0).values, atol=1e-5)
 
-    trained(members, Watched(0.0), model=normalised(), reference=others)
+    trained(members, Watched(0.0), model=normalised(), inference=others)
     assert len(expected) == 3
 
 
 def test_the_classifier_pays_for_what_the_attacker_says(members, others):
-    """L + α (mean attacker output − ½), with the attacker's output a probability; by hand, with gradients."""
+    """L + α (mean attacker output − ½), with the attacker's output a probability; by hand, with
+    gradients.
+    """
     checked = []
 
     def compare(training, x, y):
@@ -357,10 +367,13 @@ def test_the_classifier_pays_for_what_the_attacker_says(members, others):
             return
         logits = training.model(x)
         inputs = torch.cat(
-            [training.attacker.outputs(logits.softmax(1)), training.attacker.label(one_hot(y))],
+            [
+                training.state.attacker.outputs(logits.softmax(1)),
+                training.state.attacker.label(one_hot(y)),
+            ],
             dim=1,
         )
-        said = 1 / (1 + torch.exp(-training.attacker.both(inputs)))
+        said = 1 / (1 + torch.exp(-training.state.attacker.both(inputs)))
         pays = F.cross_entropy(logits, y) + 3.0 * (said.mean() - 0.5)
         weights = list(training.model.parameters())
         found = torch.autograd.grad(AdvReg.loss(AdvReg(3.0), training, x, y), weights)
@@ -372,7 +385,7 @@ def test_the_classifier_pays_for_what_the_attacker_says(members, others):
     start = spying(
         AdvReg(3.0), loss=compare, end_epoch=lambda training: first.append(state(training.model))
     )
-    trained(members, start, reference=others)
+    trained(members, start, inference=others)
     assert checked == [2] * 4 + [3] * 4
     one = trained(members, Plain(), replace(SMALL, epochs=1))
     assert_equal(first[0], one)  # The first epoch is plain.
@@ -386,8 +399,8 @@ def test_the_attacker_takes_probabilities_and_labels(members, others):
     kept = []
     trained(
         members,
-        spying(AdvReg(), end_epoch=lambda training: kept.append(training.attacker)),
-        reference=others,
+        spying(AdvReg(), end_epoch=lambda training: kept.append(training.state.attacker)),
+        inference=others,
     )
     logits, y = torch.randn(5, 10, generator=torch.Generator().manual_seed(0)), torch.arange(5)
     plain = kept[-1](logits, y)
@@ -401,14 +414,14 @@ def test_the_attacker_takes_probabilities_and_labels(members, others):
 def test_a_strong_adversary_makes_members_look_like_the_others(noisy, others, digits):
     """The mean confidence in the label, of members over that of fresh non-members."""
     gaps = []
-    for strength in (0.0, 20.0):
+    for alpha in (0.0, 20.0):
         model = wide()
         fit(
             model,
             noisy,
             replace(LONG, lr=0.2, epochs=15),
-            defense=AdvReg(strength),
-            reference=others,
+            defense=AdvReg(alpha),
+            inference=others,
             device="cpu",
         )
         sure = []
@@ -465,10 +478,10 @@ def test_a_class_without_partners_is_named():
 def test_a_class_that_the_inference_set_lacks_is_refused_before_the_first_step(members, others):
     model, some = perceptron(), others.take(np.flatnonzero(others.y != 8))
     with pytest.raises(ValueError, match=r"no record of class 8\."):
-        trained(members, MixupMMD(), model=model, reference=some)
+        trained(members, MixupMMD(), model=model, inference=some)
     assert_equal(state(model), state(perceptron()))
     trained(
-        members.take(np.flatnonzero(members.y != 8)), MixupMMD(), reference=some
+        members.take(np.flatnonzero(members.y != 8)), MixupMMD(), inference=some
     )  # Nobody asks for it.
 
 
@@ -489,7 +502,7 @@ def test_the_second_pass_goes_down_mmd_in_eval_mode_and_moves_only_the_members(
         start_epoch=lambda training: states.append(state(training.model)),
         end_epoch=lambda training: states.append(state(training.model)),
     )
-    history = fit(make(), members, recipe, defense=watched, reference=one_each, device="cpu")
+    history = fit(make(), members, recipe, defense=watched, inference=one_each, device="cpu")
     model = make().eval()
     model.load_state_dict(states[1])
     x, y = to_device(members, CPU)
@@ -513,13 +526,13 @@ def test_there_is_no_second_pass_after_the_last_epoch(members, others):
     defense = MixupMMD(3.0, mixup=0.0, gap=0.0)
     recipe = replace(SMALL, schedule="constant", epochs=1)
     assert_equal(
-        trained(members, defense, recipe, reference=others), trained(members, Plain(), recipe)
+        trained(members, defense, recipe, inference=others), trained(members, Plain(), recipe)
     )
 
 
 def test_the_second_pass_waits_until_the_accuracies_differ(members, others):
     plain = trained(members, Plain())
-    assert_equal(trained(members, MixupMMD(3.0, mixup=0.0, gap=1.0), reference=others), plain)
+    assert_equal(trained(members, MixupMMD(3.0, mixup=0.0, gap=1.0), inference=others), plain)
     apart = [0.0]
 
     def look(model, epoch):
@@ -531,7 +544,7 @@ def test_the_second_pass_waits_until_the_accuracies_differ(members, others):
 
     defense = MixupMMD(3.0, mixup=0.0, gap=0.25)
     history = fit(
-        perceptron(), members, LONG, defense=defense, reference=others, device="cpu", on_epoch=look
+        perceptron(), members, LONG, defense=defense, inference=others, device="cpu", on_epoch=look
     )
     told = ["mmd2" in epoch for epoch in history]
     assert told == [gap >= 0.25 for gap in apart[:-1]]
@@ -570,7 +583,9 @@ def test_mixup_takes_one_weight_a_batch_and_mixes_inputs_and_losses():
 
 @pytest.mark.parametrize("mixup", [0.2, 1.0, 20.0])
 def test_mixup_draws_from_a_symmetric_beta(mixup):
-    """Beta(a, a) has the mean ½ and the variance 1 / (8a + 4). Black and white mix to two greys, w and 1 − w."""
+    """Beta(a, a) has the mean ½ and the variance 1 / (8a + 4). Black and white mix to two greys, w
+    and 1 − w.
+    """
     x, greys = np.repeat(np.array([[1], [0]], np.float32), 20, axis=0), []
     records = Records("greys", x, np.arange(40) % 2, 2)
     model = models.build("mlp", shape=(1,), classes=2, widths=(2,))
@@ -613,7 +628,7 @@ def test_an_untrained_teacher_is_refused(members, others, defense, seed):
         ValueError,
         match=rf"Distil a trained model, by configuration\.then\({type(defense).__name__}",
     ):
-        trained(members, defense, model=model, reference=others)
+        trained(members, defense, model=model, inference=others)
     assert_equal(state(model), start)
 
 
@@ -627,7 +642,7 @@ def test_the_student_starts_from_fresh_weights(teacher, members, others, defense
     starts = []
     hooks = {"prepare": lambda training: starts.append(state(training.model))}
     for seed in (1, 2):
-        model = taught(teacher, members, defense, hooks=hooks, reference=others, seed=seed)
+        model = taught(teacher, members, defense, hooks=hooks, inference=others, seed=seed)
     bounds = {
         "features.1": 1 / 8,
         "classify": 12**-0.5,
@@ -717,7 +732,7 @@ def test_plain_distillation_shows_the_members_with_the_teachers_answers(teacher,
 
 
 def test_dmp_shows_all_of_the_inference_set_and_never_a_member(teacher, members, others):
-    x, y = batches_of(teacher, members, DMP(source="all"), reference=others)
+    x, y = batches_of(teacher, members, DMP(source="all"), inference=others)
     assert rows(x) == rows(others.scaled())
     assert not rows(x) & rows(members.scaled())
     assert len(x) == 3 * 50
@@ -726,7 +741,7 @@ def test_dmp_shows_all_of_the_inference_set_and_never_a_member(teacher, members,
 
 @pytest.mark.parametrize(("share", "count"), [(0.0, 1), (0.1, 5), (0.5, 25), (1.0, 50)])
 def test_dmp_selects_the_records_of_the_lowest_entropy(teacher, members, others, share, count):
-    x, _ = batches_of(teacher, members, DMP(share=share, source="selected"), reference=others)
+    x, _ = batches_of(teacher, members, DMP(share=share, source="selected"), inference=others)
     every = torch.tensor(others.scaled())
     p = answers(teacher, every).double()
     entropy = -(p * p.log()).sum(dim=1)
@@ -745,7 +760,9 @@ def test_dmp_makes_as_many_records_as_there_are_members_none_of_which_is_one(tea
 
 
 def test_synthetic_records_are_like_the_members(teacher, members):
-    """The mean picture is theirs, and so is the spread of its pixels, to some degree; noise would have neither."""
+    """The mean picture is theirs, and so is the spread of its pixels, to some degree; noise would
+    have neither.
+    """
     x, _ = batches_of(teacher, members, DMP(source="synthetic"), replace(SMALL, epochs=1))
     ours, made = torch.tensor(members.scaled()).flatten(1), x.flatten(1)
     assert np.corrcoef(ours.mean(dim=0), made.mean(dim=0))[0, 1] > 0.9
@@ -775,14 +792,14 @@ def test_synthetic_records_have_the_shape_and_layout_of_the_members(rng, shape):
 def test_dmp_does_not_read_the_labels_of_the_inference_set(teacher, members, others):
     shuffled = replace(others, y=others.y[::-1].copy())
     pair = [
-        state(taught(teacher, members, DMP(), reference=records)) for records in (others, shuffled)
+        state(taught(teacher, members, DMP(), inference=records)) for records in (others, shuffled)
     ]
     assert_equal(*pair)
 
 
 @pytest.mark.parametrize("defense", [Distillation(2.0), DMP(source="all"), DMP(source="synthetic")])
 def test_the_student_learns_what_the_teacher_knows(teacher, members, others, digits, defense):
-    model = taught(teacher, members, defense, LONG, reference=others)
+    model = taught(teacher, members, defense, LONG, inference=others)
     fresh = digits.take(np.arange(120, 240))
     mine, right = (
         predict(model, fresh).argmax(axis=1),
@@ -795,7 +812,9 @@ def test_the_student_learns_what_the_teacher_knows(teacher, members, others, dig
 
 
 def convolutional(channels=1):
-    """Two convolutions in a row: per-record gradients of the second depend on how its input lies in memory."""
+    """Two convolutions in a row: per-record gradients of the second depend on how its input lies
+    in memory.
+    """
     torch.manual_seed(1)
     first = [nn.Conv2d(channels, 4, 3, padding=1), nn.GroupNorm(2, 4), nn.ReLU()]
     features = nn.Sequential(*first, nn.Conv2d(4, 6, 3, stride=2), nn.ReLU(), nn.Flatten())
@@ -854,7 +873,9 @@ def test_with_a_huge_clip_and_no_noise_the_first_step_is_a_plain_step(members, c
 
 @pytest.mark.parametrize("clip", [0.1, 1.0])
 def test_one_record_can_move_the_weights_by_no_more_than_its_share_of_the_clip(members, clip):
-    """One record becomes a hundred times as bright: at most two clipped gradients lie between the two steps."""
+    """One record becomes a hundred times as bright: at most two clipped gradients lie between the
+    two steps.
+    """
     bright = members.x.astype(np.float32)
     bright[7] *= 100
     moved = {}
@@ -882,13 +903,13 @@ def test_each_batch_takes_every_record_with_the_same_probability(members):
     assert_allclose(picked, 100, atol=5 * (400 * 0.25 * 0.75) ** 0.5)
 
 
-@pytest.mark.parametrize(("strength", "clip"), [(2.0, 1.0), (0.5, 3.0)])
-def test_the_noise_has_the_promised_size(members, strength, clip):
+@pytest.mark.parametrize(("sigma", "clip"), [(2.0, 1.0), (0.5, 3.0)])
+def test_the_noise_has_the_promised_size(members, sigma, clip):
     """σ · clip on the sum of gradients, over the batch's size."""
-    loud, quiet = (trained(members, DPSGD(noise, clip=clip), ONE) for noise in (strength, 0.0))
+    loud, quiet = (trained(members, DPSGD(noise, clip=clip), ONE) for noise in (sigma, 0.0))
     noise = torch.cat([(loud[name] - quiet[name]).flatten() for name in loud]) / 0.1 * 60
-    assert noise.std().item() == pytest.approx(strength * clip, rel=0.1)
-    assert abs(noise.mean().item()) < 5 * strength * clip / len(noise) ** 0.5
+    assert noise.std().item() == pytest.approx(sigma * clip, rel=0.1)
+    assert abs(noise.mean().item()) < 5 * sigma * clip / len(noise) ** 0.5
 
 
 def test_huge_noise_gives_chance(members):
@@ -898,21 +919,21 @@ def test_huge_noise_gives_chance(members):
 
 
 @pytest.mark.parametrize(
-    ("strength", "delta", "batch"), [(1.0, 1e-5, 16), (0.7, 1e-3, 20), (3.0, 1e-5, 100)]
+    ("sigma", "delta", "batch"), [(1.0, 1e-5, 16), (0.7, 1e-3, 20), (3.0, 1e-5, 100)]
 )
-def test_epsilon_is_the_accountants(members, strength, delta, batch):
+def test_epsilon_is_the_accountants(members, sigma, delta, batch):
     from opacus.accountants import RDPAccountant
 
     steps, accountant = [], RDPAccountant()
     watched = spying(
-        DPSGD(strength, delta=delta), loss=lambda training, x, y: steps.append(training.epoch)
+        DPSGD(sigma, delta=delta), loss=lambda training, x, y: steps.append(training.epoch)
     )
     history = fit(
         perceptron(), members, replace(SMALL, batch_size=batch), defense=watched, device="cpu"
     )
     for epoch in history:
         for _ in range(steps.count(epoch["epoch"])):
-            accountant.step(noise_multiplier=strength, sample_rate=min(batch / 60, 1))
+            accountant.step(noise_multiplier=sigma, sample_rate=min(batch / 60, 1))
         assert epoch["epsilon"] == pytest.approx(accountant.get_epsilon(delta))
         assert epoch["delta"] == delta
     assert history[0]["epsilon"] < history[-1]["epsilon"]
@@ -931,14 +952,14 @@ def test_the_gate_looks_at_all_classes_of_records_that_are_sorted_by_class(other
     asked = []
 
     def count(training):
-        look = training.look
-        training.look = lambda x: (asked.append(len(x)), look(x))[1]
+        eval_logits = training.eval_logits
+        training.eval_logits = lambda x: (asked.append(len(x)), eval_logits(x))[1]
 
     trained(
         many,
         spying(MixupMMD(3.0, mixup=0.0, gap=1.0), prepare=count),
         replace(SMALL, epochs=2),
-        reference=others,
+        inference=others,
     )
     assert 1250 in asked
 

@@ -1,4 +1,6 @@
-"""Pruning by magnitude: counts by integer arithmetic, one threshold for all layers, and masks that hold."""
+"""Pruning by magnitude: counts by integer arithmetic, one threshold for all layers, and masks that
+hold.
+"""
 
 import math
 
@@ -83,7 +85,9 @@ PAPER = {3: 51.5, 4: 41.3, 8: 17.3, 16: 3.4}
 
 
 def test_every_round_of_the_paper_leaves_the_exact_count():
-    """⌈n / 5⌉ of the n that remain go: ⌊4n / 5⌋ stay; the 1,578 that are never pruned always count as remaining."""
+    """⌈n / 5⌉ of the n that remain go: ⌊4n / 5⌋ stay; the 1,578 that are never pruned always count
+    as remaining.
+    """
     network = models.build("resnet20", shape=(3, 32, 32), classes=10)
     expected, before = 270_896, masks(network)
     for number in range(1, 25):

@@ -1,4 +1,6 @@
-"""PAST: its step against the authors' algorithm written again, its limits, and what it does to a model that leaks."""
+"""PAST: its step against the authors' algorithm written again, its limits, and what it does to a
+model that leaks.
+"""
 
 import contextlib
 import math
@@ -14,8 +16,8 @@ from torch.nn import functional as F
 from mialib import data, models, runs, splits
 from mialib.defenses import Past, Plain, past
 from mialib.metrics import best_advantage
-from mialib.signals import collect
-from mialib.training import Recipe, fit, to_device
+from mialib.query import collect, to_device
+from mialib.training import Recipe, fit
 from small_networks import perceptron
 
 STEPS = Recipe(
@@ -38,7 +40,7 @@ def normalised():
 
 def tuned(model, members, others, defense, recipe=STEPS, **options):
     """A copy of the model's state after `fit`."""
-    fit(model, members, recipe, defense=defense, reference=others, device="cpu", **options)
+    fit(model, members, recipe, defense=defense, inference=others, device="cpu", **options)
     return {name: value.clone() for name, value in model.state_dict().items()}
 
 
@@ -62,9 +64,11 @@ def penalised(model):
 
 
 def authors_step(
-    model, optimizer, members, others, *, strength, alpha, clamp=1e4, norm="l1", restore=False
+    model, optimizer, members, others, *, lam, alpha, clamp=1e4, norm="l1", restore=False
 ):
-    """One step of `train_sparse`: non-members first, then members, both in train mode; then the penalty."""
+    """One step of `train_sparse`: non-members first, then members, both in train mode; then the
+    penalty.
+    """
     model.train()
     modules, gradients = penalised(model), []
     for records in (others, members):
@@ -79,7 +83,7 @@ def authors_step(
         gap = (ours - theirs).abs()
         weight = ((gap / max(gap.mean().item(), EPS)) ** alpha).clamp(0, clamp)
         direction = module.weight.data.sign() if norm == "l1" else 2 * module.weight.data
-        module.weight.grad += strength * weight * direction
+        module.weight.grad += lam * weight * direction
     optimizer.step()
 
 
@@ -109,10 +113,10 @@ def own_gamma(model, members, others):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"strength": 0.01, "alpha": 1.5},
-        {"strength": 0.002, "alpha": 2.5},
-        {"strength": 0.002, "alpha": 2.5, "clamp": 1.5},
-        {"strength": 0.01, "alpha": 1.5, "norm": "l2"},
+        {"lam": 0.01, "alpha": 1.5},
+        {"lam": 0.002, "alpha": 2.5},
+        {"lam": 0.002, "alpha": 2.5, "clamp": 1.5},
+        {"lam": 0.01, "alpha": 1.5, "norm": "l2"},
     ],
 )
 def test_each_step_equals_the_authors_algorithm(members, others, make, settings):
@@ -128,27 +132,24 @@ def test_each_step_equals_the_authors_algorithm(members, others, make, settings)
 
 
 def test_the_penalty_that_joins_the_gradient_is_the_one_computed_by_hand():
-    """The oracle: γ = [[1, 1], [2, 0]], so γ^2.5 = [[1, 1], [5.656854, 0]], by λ and the signs of the weights."""
+    """The oracle: γ = [[1, 1], [2, 0]], so γ^2.5 = [[1, 1], [5.656854, 0]], by λ and the signs of
+    the weights.
+    """
     layer = nn.Linear(2, 2, bias=False)
     layer.weight.data = torch.tensor([[0.5, -0.1], [-3.0, 2.0]])
     layer.weight.grad = torch.tensor([[0.3, -0.1], [0.0, 0.2]])
-    training = Bare([layer.weight], [torch.tensor([[0.1, 0.1], [-0.4, 0.2]])])
-    Past(strength=0.1, alpha=2.5).after_backward(training)
+    other_gradient = torch.tensor([[0.1, 0.1], [-0.4, 0.2]])
+    defense = Past(lam=0.1, alpha=2.5)
+    importance = defense.importance(other_gradient - layer.weight.grad)
+    defense.add_penalty([layer.weight], [importance])
     assert_allclose(layer.weight.grad, [[0.3 + 0.1, -0.1 - 0.1], [-0.5656854, 0.2]], atol=1e-6)
-    assert_allclose(training.importance[0], [[1, 1], [5.656854, 0]], atol=1e-5)
-
-
-@dataclass
-class Bare:
-    """As much of a training as the penalty looks at."""
-
-    tuned: list
-    theirs: list
-    importance: list | None = None
+    assert_allclose(importance, [[1, 1], [5.656854, 0]], atol=1e-5)
 
 
 def test_statistics_of_members_alone_differ_from_mixed_ones_as_two_passes_do(members, others):
-    """After one step from running statistics 0 and 1, with the means of the first convolution by hand."""
+    """After one step from running statistics 0 and 1, with the means of the first convolution by
+    hand.
+    """
     means = []
     for records in (members, others):
         x, _ = to_device(records, torch.device("cpu"))
@@ -172,7 +173,7 @@ def test_statistics_of_members_alone_differ_from_mixed_ones_as_two_passes_do(mem
 
 
 def test_members_statistics_are_all_that_sets_it_apart_from_the_authors_code(members, others):
-    expected = by_authors(normalised(), members, others, strength=0.01, alpha=1.5, restore=True)
+    expected = by_authors(normalised(), members, others, lam=0.01, alpha=1.5, restore=True)
     assert_same(tuned(normalised(), members, others, Past(0.01, 1.5)), expected, atol=2e-5)
 
 
@@ -229,7 +230,9 @@ def test_strength_zero_is_plain_tuning_of_a_trained_model_bit_for_bit(tiny, stor
 
 @pytest.mark.parametrize("variant", [{}, {"per": "epoch"}, {"proximal": True}])
 def test_the_same_records_on_both_sides_are_plain_training(members, variant):
-    """One record eight times, so that the order of a batch rounds nothing; its copies have other places."""
+    """One record eight times, so that the order of a batch rounds nothing; its copies have other
+    places.
+    """
     one = members.take(np.zeros(8, int))
     same = replace(one, index=one.index + 1000)
     plain = tuned(perceptron(), one, same, Plain())
@@ -239,7 +242,7 @@ def test_the_same_records_on_both_sides_are_plain_training(members, variant):
 
 
 def test_modules_of_zeros_get_no_weight_and_no_nan():
-    assert torch.equal(Past(1.0, 2.5).importance([torch.zeros(3, 2)])[0], torch.zeros(3, 2))
+    assert torch.equal(Past(1.0, 2.5).importance(torch.zeros(3, 2)), torch.zeros(3, 2))
 
 
 # ---------------------------------------------------------------- γ within training
@@ -251,7 +254,7 @@ class Watched(Past):
 
     def after_step(self, training):
         super().after_step(training)
-        training.model.noted.append((training.epoch, list(training.importance)))
+        training.model.noted.append((training.epoch, list(training.state.importance)))
 
 
 def noted(model, members, others, recipe=SMALL, **settings):
@@ -292,7 +295,7 @@ def test_gamma_of_an_epoch_is_that_of_its_first_weights(members, others):
         members,
         others,
         replace(SMALL, schedule="constant"),
-        strength=0.05,
+        lam=0.05,
         per="epoch",
     )
     assert [epoch for epoch, _ in steps] == [1] * 4 + [2] * 4
@@ -448,10 +451,10 @@ VARIANTS = [
 def test_a_module_without_gradient_stays_and_changes_nothing(members, others, variant):
     model = WithUnused()
     start = {f"unused.{name}": value.clone() for name, value in model.unused.state_dict().items()}
-    found = tuned(model, members, others, Past(**{"strength": 0.05} | variant), SMALL)
+    found = tuned(model, members, others, Past(**{"lam": 0.05} | variant), SMALL)
     assert_equal({name: found.pop(name) for name in start}, start)
     assert_equal(
-        found, tuned(normalised(), members, others, Past(**{"strength": 0.05} | variant), SMALL)
+        found, tuned(normalised(), members, others, Past(**{"lam": 0.05} | variant), SMALL)
     )
 
 
@@ -473,7 +476,7 @@ def test_frozen_parameters_never_change(members, others, variant):
     model.features[0].requires_grad_(False)
     model.classify.bias.requires_grad_(False)
     start = {name: value.clone() for name, value in model.state_dict().items()}
-    found = tuned(model, members, others, Past(**{"strength": 0.05} | variant), SMALL)
+    found = tuned(model, members, others, Past(**{"lam": 0.05} | variant), SMALL)
     same = {name for name in start if torch.equal(found[name], start[name])}
     assert same == {"features.0.weight", "features.0.bias", "classify.bias"}
 
@@ -503,7 +506,7 @@ def test_a_split_without_an_inference_part_is_refused(tiny, store):
 
 
 @pytest.mark.parametrize("bad", [-1e-9, math.nan, math.inf, "1", None])
-@pytest.mark.parametrize("name", ["strength", "alpha", "clamp"])
+@pytest.mark.parametrize("name", ["lam", "alpha", "clamp"])
 def test_a_strength_or_power_that_is_no_number_from_zero_is_refused(name, bad):
     with pytest.raises(ValueError, match=f"{name} must be a number"):
         Past(**{name: bad})
@@ -526,16 +529,18 @@ def test_settings_that_cannot_be_meant_are_refused(settings, complaint):
 
 def test_a_strength_that_is_far_too_high_is_named_and_leaves_good_weights(members, others):
     model = perceptron()
-    with pytest.raises(FloatingPointError, match=r"epoch \d.*Past\(strength=1e\+38, alpha=1.5"):
+    with pytest.raises(FloatingPointError, match=r"epoch \d.*Past\(lam=1e\+38, alpha=1.5"):
         tuned(model, members, others, Past(1e38), SMALL)
     assert all(weight.isfinite().all() for weight in model.parameters())
 
 
-@pytest.mark.parametrize("strength", [0.01, 1e38])
-def test_tuning_leaves_small_numbers_to_others(members, others, strength):
-    """It flushes denormals while it works on γ; after it, also after a failure, they are there again."""
+@pytest.mark.parametrize("lam", [0.01, 1e38])
+def test_tuning_leaves_small_numbers_to_others(members, others, lam):
+    """It flushes denormals while it works on γ; after it, also after a failure, they are there
+    again.
+    """
     with contextlib.suppress(FloatingPointError):
-        tuned(perceptron(), members, others, Past(strength), SMALL)
+        tuned(perceptron(), members, others, Past(lam), SMALL)
     assert (torch.tensor([1e-40]) * 1).item() > 0
 
 
@@ -544,9 +549,11 @@ def test_tuning_leaves_small_numbers_to_others(members, others, strength):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_tuning_halves_what_the_loss_gives_away_and_costs_no_accuracy(seed):
-    """A perceptron as deep as the course's, but narrower, after it has learned most of its baskets by heart.
+    """A perceptron as deep as the course's, but narrower, after it has learned most of its baskets
+    by heart.
 
-    Measured: the best advantage of the loss falls from 0.58 … 0.60 to 0.19 … 0.20, accuracy rises by 1 to 3 points.
+    Measured: the best advantage of the loss falls from 0.58 … 0.60 to 0.19 … 0.20, accuracy rises
+    by 1 to 3 points.
     """
     side = splits.split("six_parts", data.load("shoppers", size=18_000))["target"]
     model = models.build("mlp", shape=(600,), classes=100, widths=(256, 128, 64, 32), seed=seed)
@@ -558,7 +565,7 @@ def test_tuning_halves_what_the_loss_gives_away_and_costs_no_accuracy(seed):
             side.train,
             recipe,
             defense=defense,
-            reference=side.inference,
+            inference=side.inference,
             seed=seed,
             device="cpu",
         )

@@ -1,4 +1,6 @@
-"""Iterative magnitude pruning: a round walked step by step, whole rounds written again, and chains of runs."""
+"""Iterative magnitude pruning: a round walked step by step, whole rounds written again, and chains
+of runs.
+"""
 
 import math
 from dataclasses import dataclass, replace
@@ -11,13 +13,12 @@ from torch import nn
 from torch.nn import functional as F
 
 from mialib import models, runs
-from mialib.attacks import threshold_attack
-from mialib.configurations import Configuration, describe, parse
+from mialib.attacks import MetricThreshold
+from mialib.configurations import Configuration, describe, imp, parse
 from mialib.defenses import L1, BestCheckpoint, Plain, Pruning
-from mialib.defenses.pruning import imp
-from mialib.signals import predict
+from mialib.query import predict, to_device
 from mialib.sparsity.magnitude import layers, masks, remaining
-from mialib.training import Recipe, fit, to_device
+from mialib.training import Recipe, fit
 from small_networks import Collapsing, normalised, perceptron
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -84,38 +85,49 @@ def kept_by_hand(model, share):
 # ---------------------------------------------------------------- a round, step by step
 
 
+@dataclass
+class Walk:
+    """What must hold after every step of a round: the masks, and the weights after the last step."""
+
+    kept: dict
+    values: dict
+    steps: int = 0
+
+
 @dataclass(frozen=True)
 class Walked(Pruning):
-    """Looks at everything after every step: what is pruned is exactly zero, and so is all that could move it."""
+    """Looks at everything after every step: what is pruned is exactly zero, and so is all that
+    could move it.
+    """
 
     def prepare(self, training):
         wanted = kept_by_hand(training.model, self.share)
-        super().prepare(training)
-        training.kept, training.steps = wanted, 0
-        training.values = {
-            name: layer.weight_orig.detach().clone()
-            for name, layer in layers(training.model).items()
-        }
-        training.model.walked = training
+        best_epoch = super().prepare(training)
+        values = {}
         for name, layer in layers(training.model).items():
             assert torch.equal(layer.weight_mask.bool(), wanted[name]), name
+            values[name] = layer.weight_orig.detach().clone()
+        training.model.walk = Walk(wanted, values)
+        return best_epoch
 
     def after_backward(self, training):
+        kept = training.model.walk.kept
         for name, layer in layers(training.model).items():
-            assert not layer.weight_orig.grad[~training.kept[name]].any(), name
-            assert layer.weight_orig.grad[training.kept[name]].any(), name
+            assert not layer.weight_orig.grad[~kept[name]].any(), name
+            assert layer.weight_orig.grad[kept[name]].any(), name
 
     def after_step(self, training):
-        training.steps += 1
+        walk = training.model.walk
+        walk.steps += 1
         assert set(training.optimizer.state) == set(training.model.parameters())
         for name, layer in layers(training.model).items():
-            kept, weight = training.kept[name], layer.weight_orig.detach()
+            kept, weight = walk.kept[name], layer.weight_orig.detach()
             momentum = training.optimizer.state[layer.weight_orig]["momentum_buffer"]
             assert not weight[~kept].any(), name
             assert not momentum[~kept].any(), name
             assert weight[kept].all(), name
-            assert (weight != training.values[name])[kept].float().mean() > 0.9, name
-            training.values[name] = weight.clone()
+            assert (weight != walk.values[name])[kept].float().mean() > 0.9, name
+            walk.values[name] = weight.clone()
 
 
 @pytest.mark.parametrize("best", [True, False])
@@ -136,8 +148,8 @@ def test_what_is_pruned_is_zero_after_every_step_with_all_that_could_move_it(
             model=model,
             validation=others,
         )
-        assert model.walked.steps == 8
-        del model.walked
+        assert model.walk.steps == 8
+        del model.walk
         for name, mask in masks(model).items():
             assert torch.equal(mask, kept[name])
             assert before is None or not (mask & ~before[name]).any()
@@ -151,7 +163,9 @@ def test_what_is_pruned_is_zero_after_every_step_with_all_that_could_move_it(
 
 
 def round_by_hand(model, members, validation, kept, *, best, lr=0.1, decay=0.01, epochs=5):
-    """One training with masks multiplied in by hand; what it ends with, and the accuracy after each epoch."""
+    """One training with masks multiplied in by hand; what it ends with, and the accuracy after
+    each epoch.
+    """
     x, y = to_device(members, torch.device("cpu"))
     order = torch.Generator().manual_seed(0)
     values = dict(model.named_parameters())
@@ -198,7 +212,9 @@ def test_three_rounds_equal_the_loop_written_by_hand(members, others, make, best
 
 
 def looked_at(members, defense, *, model, validation, **options):
-    """The states after each epoch as `on_epoch` sees them, by the names of a plain network, and the accuracies."""
+    """The states after each epoch as `on_epoch` sees them, by the names of a plain network, and
+    the accuracies.
+    """
     states, right = [], []
 
     def look(one, epoch):
@@ -309,11 +325,12 @@ def test_rewinding_gives_the_survivors_their_very_first_weights(members, others,
         @dataclass(frozen=True)
         class Seen(Pruning):
             def prepare(self, training, seen=seen):
-                super().prepare(training)
+                best_epoch = super().prepare(training)
                 seen.append(state(training.model))
+                return best_epoch
 
         defense = Seen(0.3, rewind=True, best=best)
-        trained(members, defense, model=model, validation=others, fresh=steady)
+        trained(members, defense, model=model, validation=others, build_initial_model=steady)
         for name, value in seen[0].items():
             layer = name.rpartition(".")[0]
             if name.endswith("weight_mask"):
@@ -333,14 +350,21 @@ def test_rewinding_gives_the_survivors_their_very_first_weights(members, others,
 def test_without_rewinding_the_survivors_go_on_from_where_they_were(members):
     model, _ = trained(members, Plain())
     before, kept = state(model), kept_by_hand(model, 0.3)
-    trained(members, Pruning(0.3, best=False), replace(ROUND, lr=0.0), model=model, fresh=steady)
+    trained(
+        members,
+        Pruning(0.3, best=False),
+        replace(ROUND, lr=0.0),
+        model=model,
+        build_initial_model=steady,
+    )
     for name, mask in kept.items():
         assert torch.equal(model.state_dict()[f"{name}.weight"], before[f"{name}.weight"] * mask)
 
 
 def test_rewinding_without_the_first_weights_is_explained(members):
     with pytest.raises(
-        ValueError, match=r"Rewinding needs the first weights: pass fit\(\.\.\., fresh=build\)"
+        ValueError,
+        match=r"Rewinding needs the first weights: pass fit\(\.\.\., build_initial_model=build\)",
     ):
         trained(members, Pruning(0.3, rewind=True, best=False))
 
@@ -377,10 +401,10 @@ def test_a_round_that_diverges_leaves_the_weights_from_before_with_their_zeros(m
 
     with pytest.raises(FloatingPointError, match=r"epoch 1.*Lower the learning rate"):
         trained(members, Diverges(0.4, best=False), model=model)
+    assert set(model.state_dict()) == set(before)  # Nothing of torch's pruning holds it any more.
+    assert not any(module._forward_pre_hooks for module in model.modules())
     for name, mask in kept.items():
-        held = model.state_dict()
-        found = held.get(f"{name}.weight", held.get(f"{name}.weight_orig"))
-        assert torch.equal(found, before[f"{name}.weight"] * mask)
+        assert torch.equal(model.state_dict()[f"{name}.weight"], before[f"{name}.weight"] * mask)
 
 
 @pytest.mark.parametrize(
@@ -389,7 +413,7 @@ def test_a_round_that_diverges_leaves_the_weights_from_before_with_their_zeros(m
 def test_pruning_holds_with_other_recipes(members, others, recipe):
     model, _ = trained(members, Plain())
     kept = kept_by_hand(model, 0.4)
-    trained(members, Pruning(0.4), recipe, model=model, validation=others, reference=others, seed=5)
+    trained(members, Pruning(0.4), recipe, model=model, validation=others, inference=others, seed=5)
     assert all(torch.equal(mask, kept[name]) for name, mask in masks(model).items())
 
 
@@ -453,7 +477,9 @@ def test_a_chain_goes_on_from_what_is_in_the_store(base, store, fits):
     found = imp(base, 3, share=0.4)
     run = runs.get(found[2], store=store)
     assert [one["defense"] for one in fits] == [BestCheckpoint(), Pruning(0.4), Pruning(0.4)]
-    assert all(one["recipe"] == base.recipe and one["fresh"] is not None for one in fits)
+    assert all(
+        one["recipe"] == base.recipe and one["build_initial_model"] is not None for one in fits
+    )
     assert len({one["seed"] for one in fits}) == 3
     fits.clear()
     runs.get(found[3], store=store)
@@ -465,7 +491,9 @@ def test_a_chain_goes_on_from_what_is_in_the_store(base, store, fits):
 
 
 def test_the_runs_of_a_chain_are_rounds_by_hand(base, store):
-    """Dense, pruned, pruned again: each by `fit` from the weights of the one before, with its own seed."""
+    """Dense, pruned, pruned again: each by `fit` from the weights of the one before, with its own
+    seed.
+    """
     found = imp(base, 2, share=0.4)
     side, model = base.side_records(), base.build_model()
     count = sum(layer.weight.numel() for layer in layers(model).values())
@@ -473,7 +501,7 @@ def test_the_runs_of_a_chain_are_rounds_by_hand(base, store):
     for number, one in enumerate(found):
         kept = kept_by_hand(model, 0.4) if number else None
         options = {
-            "reference": side.inference,
+            "inference": side.inference,
             "validation": side.validation,
             "seed": one.seed_for("fit"),
         }
@@ -510,11 +538,11 @@ def test_the_shadow_is_pruned_by_itself_in_the_same_way(base, store):
     shadow = [one.but(side="shadow") for one in target]
     assert shadow == imp(base.but(side="shadow"), 2, share=0.4)
     assert [one.start for one in shadow] == [None, *shadow[:-1]]
-    ours, theirs = (runs.get(one[-1], store=store) for one in (target, shadow))
+    target_run, shadow_run = (runs.get(one[-1], store=store) for one in (target, shadow))
     assert all(store.find(one.key) for one in (*target, *shadow))
-    assert ours.configuration.before == theirs.configuration.before
-    assert not set(ours.side.train.index) & set(theirs.side.train.index)
-    first, second = (run.load_model() for run in (ours, theirs))
+    assert target_run.configuration.before == shadow_run.configuration.before
+    assert not set(target_run.side.train.index) & set(shadow_run.side.train.index)
+    first, second = (run.load_model() for run in (target_run, shadow_run))
     assert remaining(first) == remaining(second) < 50
     assert any(not torch.equal(mask, masks(second)[name]) for name, mask in masks(first).items())
     dense, once = (runs.get(one, store=store).load_model() for one in shadow[:2])
@@ -535,9 +563,9 @@ def test_attacks_on_a_pruned_model_learn_from_a_pruned_shadow(base, store):
         assert_array_equal(run.signals.logits, logits)
         assert not np.array_equal(dense.signals.logits, run.signals.logits)
     fitted_on = [shadow, runs.get(imp(base, 0)[0].but(side="shadow"), store=store)]
-    scores, naive = (threshold_attack(run.signals, target.signals.public()) for run in fitted_on)
-    assert np.isfinite(scores).all()
-    assert not np.array_equal(scores, naive)  # A dense shadow chooses another threshold.
+    fitted, naive = (MetricThreshold("loss").fit(run.signals) for run in fitted_on)
+    assert np.isfinite(fitted.score(target.signals.public())).all()
+    assert fitted.threshold != naive.threshold  # A dense shadow chooses another threshold.
 
 
 def test_a_pruned_run_survives_its_json(base):

@@ -1,4 +1,6 @@
-"""RelaxLoss and CRL: oracles, the branch of each epoch, and whole trainings written again from the papers' code."""
+"""RelaxLoss and CRL: oracles, the branch of each epoch, and whole trainings written again from the
+papers' code.
+"""
 
 import math
 from dataclasses import dataclass, replace
@@ -12,13 +14,13 @@ from torch.nn import functional as F
 
 from mialib import models
 from mialib.defenses import CRL, Plain, RelaxLoss
-from mialib.signals import predict
-from mialib.training import Recipe, Training, fit, to_device
+from mialib.query import predict, to_device
+from mialib.training import Recipe, fit
 from small_networks import normalised, perceptron
 
 SMALL = Recipe(epochs=4, batch_size=16, lr=0.05)
 STILL = Recipe(epochs=6, batch_size=60, lr=0.0)  # Nothing moves: every epoch has the same loss.
-OFF = {"alpha_rce": 0.0, "alpha_rcl": 0.0, "tau_rce": 0.0, "tau_rcl": 0.0, "center_weight": 0.0}
+OFF = {"alpha_rce": 0.0, "alpha_rcl": 0.0, "tau_rce": 0.0, "tau_rcl": 0.0, "lam": 0.0}
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -38,15 +40,12 @@ def assert_equal(found, expected):
 def loss_of(defense, logits, y, *, epoch, centers=None):
     """The loss of one batch whose features are its logits; `logits` may ask for their gradient."""
     logits = torch.as_tensor(logits, dtype=torch.float32)
-    model = models.Network(nn.Identity(), nn.Identity())
-    records = logits.detach(), torch.tensor(y)
-    training = Training(
-        model, None, SMALL, records, None, None, torch.Generator().manual_seed(0), epoch
-    )
-    defense.prepare(training)
-    if centers is not None:
-        training.centers.data = torch.tensor(centers)
-    return defense.loss(training, logits, records[1])
+    labels = torch.tensor(y)
+    if isinstance(defense, RelaxLoss):
+        return defense.batch_loss(logits, labels, epoch=epoch)
+    classes = logits.shape[1]
+    around = torch.ones(classes, classes) if centers is None else torch.tensor(centers)
+    return defense.batch_loss(logits, logits, labels, around, epoch=epoch)
 
 
 # ---------------------------------------------------------------- oracles
@@ -101,7 +100,7 @@ def test_crl_scores_normalised_logits_against_the_confidence_of_the_plain_ones()
     ],
 )
 def test_the_center_loss_is_the_one_computed_by_hand(alpha, epoch, expected):
-    defense = CRL(**OFF | {"tau_rcl": 1.0, "alpha_rcl": alpha, "center_weight": 10.0})
+    defense = CRL(**OFF | {"tau_rcl": 1.0, "alpha_rcl": alpha, "lam": 10.0})
     found = loss_of(defense, [[3.0, 4.0]], [0], epoch=epoch, centers=[[0.0, 5.0], [9.0, 9.0]])
     plain = loss_of(CRL(**OFF), [[3.0, 4.0]], [0], epoch=epoch)
     assert (found - plain).item() / 10 == pytest.approx(expected, abs=1e-5)
@@ -123,7 +122,7 @@ def test_a_normalised_logit_is_shorter_than_one_over_tau(tau):
         (RelaxLoss(100.0), [1, 3, 5]),
         (RelaxLoss(100.0, form="crl"), [2, 4, 6]),
         (CRL(**OFF | {"alpha_rce": 100.0}), [2, 4, 6]),
-        (CRL(**OFF | {"alpha_rcl": 100.0, "center_weight": 1.0, "tau_rcl": 1.0}), [2, 4, 6]),
+        (CRL(**OFF | {"alpha_rcl": 100.0, "lam": 1.0, "tau_rcl": 1.0}), [2, 4, 6]),
     ],
 )
 def test_the_distance_to_alpha_counts_in_every_other_epoch(members, defense, absolute):
@@ -145,14 +144,16 @@ def test_the_history_tells_how_many_batches_were_below_alpha(members, defense):
 
 
 def alphas(defense):
-    return ("alpha_rce", "alpha_rcl") if isinstance(defense, CRL) else ("strength",)
+    return ("alpha_rce", "alpha_rcl") if isinstance(defense, CRL) else ("alpha",)
 
 
-# ---------------------------------------------------------------- the gradient through the soft label
+# ------------------------------------------------------------ the gradient through the soft label
 
 
 def gradients(loss, logits, y, *, through):
-    """Of the soft cross-entropy written out, with the label as a part of the graph or as a constant."""
+    """Of the soft cross-entropy written out, with the label as a part of the graph or as a
+    constant.
+    """
     logits = torch.tensor(logits, requires_grad=True)
     log_p = logits.log_softmax(dim=1)
     p = log_p.exp()[range(len(y)), y]
@@ -204,16 +205,16 @@ def test_the_upper_bound_holds_the_confidence_and_stops_its_gradient():
 def test_the_center_loss_reaches_the_classifier_through_the_confidence_unless_it_is_bounded(
     members, upper, reaches
 ):
-    model, (x, y) = perceptron(), to_device(members, torch.device("cpu"))
-    training = Training(model, None, SMALL, (x, y), None, None, torch.Generator().manual_seed(0), 1)
+    model = perceptron()
+    x, y = to_device(members, torch.device("cpu"))
+    centers = torch.randn(10, 12, generator=torch.Generator().manual_seed(0))
     heads = []
     for weight in (0.0, 1.0):
-        defense = CRL(
-            **OFF | {"alpha_rcl": 99.0, "tau_rcl": 1.0, "upper_rcl": upper, "center_weight": weight}
-        )
-        defense.prepare(training)
+        settings = {"alpha_rcl": 99.0, "tau_rcl": 1.0, "upper_rcl": upper, "lam": weight}
         model.zero_grad()
-        defense.loss(training, x, y).backward()
+        features = model.features(x)
+        logits = model.classify(features)
+        CRL(**OFF | settings).batch_loss(features, logits, y, centers, epoch=1).backward()
         heads.append(model.classify.weight.grad.clone())
     assert (not torch.allclose(*heads, atol=1e-5)) == reaches
 
@@ -229,8 +230,9 @@ def descend(value, velocity, gradient, *, lr, momentum, decay):
 
 
 def by_hand(model, members, loss, *, epochs, centers=None, center_lr=0.0, printed=False):
-    """Batches in the order of `fit`; the cosine holds for the model alone. `loss(features, logits, centers, y, epoch)`
-    gives the part of the model and the part that the centers step by."""
+    """Batches in the order of `fit`; the cosine holds for the model alone. `loss(features, logits,
+    centers, y, epoch)` gives the part of the model and the part that the centers step by.
+    """
     x, y = to_device(members, torch.device("cpu"))
     order = torch.Generator().manual_seed(0)
     values = list(model.parameters()) + ([centers] if centers is not None else [])
@@ -291,11 +293,13 @@ class Watched(CRL):
     """Notes the centers before the first step and after every epoch."""
 
     def prepare(self, training):
-        super().prepare(training)
-        training.model.centers = [training.centers.detach().clone()]
+        state = super().prepare(training)
+        training.model.centers = [state.centers.detach().clone()]
+        return state
 
     def end_epoch(self, training):
-        training.model.centers.append(training.centers.detach().clone())
+        training.model.centers.append(training.state.centers.detach().clone())
+        return False
 
 
 def short(v, tau):
@@ -330,7 +334,7 @@ def crl_by_hand(settings, seen):
                 inward + (own * far + (1 - own) * q[k].square().sum()) / (2 * n),
             )
         rcl = scenario("rcl", ct, inward, epoch)
-        return rce + settings["center_weight"] * rcl, rcl
+        return rce + settings["lam"] * rcl, rcl
 
     return loss
 
@@ -341,7 +345,7 @@ CASES = [
         "alpha_rcl": 0.5,
         "tau_rce": 0.05,
         "tau_rcl": 1.0,
-        "center_weight": 0.7,
+        "lam": 0.7,
         "center_lr": 0.5,
     },
     {
@@ -349,7 +353,7 @@ CASES = [
         "alpha_rcl": 0.18,
         "tau_rce": 0.5,
         "tau_rcl": 2.0,
-        "center_weight": 3.0,
+        "lam": 3.0,
         "center_lr": 5.0,
     }
     | {"upper_rce": 0.12},
@@ -358,7 +362,7 @@ CASES = [
         "alpha_rcl": 9.5,
         "tau_rce": 0.0,
         "tau_rcl": 0.0,
-        "center_weight": 0.02,
+        "lam": 0.02,
         "center_lr": 0.2,
     }
     | {"upper_rcl": 0.1},
@@ -390,7 +394,9 @@ def test_centers_begin_as_normal_draws_of_the_features_size(members):
 
 @pytest.mark.parametrize("printed", [False, True])
 def test_a_class_without_members_keeps_its_center_but_for_the_decay(members, printed):
-    """The authors' optimiser decays every center; as printed, only those step whose class is in the batch."""
+    """The authors' optimiser decays every center; as printed, only those step whose class is in
+    the batch.
+    """
     some, model = members.take(np.flatnonzero(members.y != 8)), perceptron()
     fit(model, some, SMALL, defense=Watched(center_lr=0.1, printed_step=printed), device="cpu")
     before, after = model.centers[0], model.centers[-1]
@@ -416,7 +422,7 @@ def test_strength_zero_is_plain_training_bit_for_bit(members, defense, make):
         RelaxLoss(2.0, form="crl"),
         CRL(**OFF | {"tau_rce": 0.5}),
         CRL(**OFF | {"alpha_rce": 2.2}),
-        CRL(**OFF | {"center_weight": 0.1}),
+        CRL(**OFF | {"lam": 0.1}),
     ],
 )
 def test_every_part_alone_changes_the_weights(members, defense):
@@ -426,12 +432,10 @@ def test_every_part_alone_changes_the_weights(members, defense):
 
 
 def test_without_a_weight_the_centers_have_no_part(members):
-    first, second = (
-        CRL(center_weight=0.0, tau_rcl=tau, alpha_rcl=tau, center_lr=tau) for tau in (0.1, 5.0)
-    )
+    first, second = (CRL(lam=0.0, tau_rcl=tau, alpha_rcl=tau, center_lr=tau) for tau in (0.1, 5.0))
     assert_equal(trained(members, first)[0], trained(members, second)[0])
     model = perceptron()
-    fit(model, members, SMALL, defense=Watched(center_weight=0.0), device="cpu")
+    fit(model, members, SMALL, defense=Watched(lam=0.0), device="cpu")
     assert torch.equal(model.centers[-1], model.centers[0])
 
 
@@ -512,10 +516,9 @@ def test_two_classes_and_even_one_are_enough():
 @pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf, "1", None])
 @pytest.mark.parametrize(
     ("make", "name"),
-    [(RelaxLoss, "strength")]
+    [(RelaxLoss, "alpha")]
     + [
-        (CRL, name)
-        for name in ("alpha_rce", "alpha_rcl", "tau_rce", "tau_rcl", "center_weight", "center_lr")
+        (CRL, name) for name in ("alpha_rce", "alpha_rcl", "tau_rce", "tau_rcl", "lam", "center_lr")
     ],
 )
 def test_a_strength_that_is_no_number_from_zero_is_refused(make, name, bad):
@@ -548,7 +551,7 @@ def test_an_absurd_rate_leaves_the_last_good_weights(members, lr, center_lr):
     def look(model, epoch):
         seen.append({name: value.clone() for name, value in model.state_dict().items()})
 
-    defense = CRL(center_lr=center_lr, center_weight=1.0)
+    defense = CRL(center_lr=center_lr, lam=1.0)
     with pytest.raises(
         FloatingPointError, match=r"NaN or infinite in epoch \d.*CRL\(alpha_rce=1.0"
     ):

@@ -1,4 +1,6 @@
-"""The loss gap's gradient against finite differences, and every measure of concentration against brute force."""
+"""The loss gap's gradient against finite differences, and every measure of concentration against
+brute force.
+"""
 
 import math
 
@@ -24,6 +26,8 @@ from mialib.sensitivity import (
     migration,
     weights,
 )
+from mialib.sparsity import chains
+from mialib.sparsity.butterfly import ButterflyLinear
 
 NUMBERS = st.lists(st.floats(-100, 100, width=32), min_size=2, max_size=40)
 
@@ -67,8 +71,9 @@ def by_differences(network, weight, members, others, step=1e-5):
 
     def gap():
         with torch.no_grad():
-            ours, theirs = (F.cross_entropy(network(x), y).item() for x, y in (members, others))
-        return theirs - ours
+            member_loss = F.cross_entropy(network(members[0]), members[1]).item()
+            other_loss = F.cross_entropy(network(others[0]), others[1]).item()
+        return other_loss - member_loss
 
     network.eval()
     found = torch.zeros_like(weight)
@@ -329,3 +334,62 @@ def test_measures_take_parameters_modules_and_arrays_alike():
     for measure in (gini, hoyer, concentration):
         assert measure(by_module) == measure(values)
         assert measure(network[2].weight) == measure(network[2].weight.detach().numpy())
+
+
+# ---------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize("measure", [concentration, gini, hoyer, lambda v: migration(v, v)])
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        ([], "at least one value, found none"),
+        ({}, "at least one value, found none"),
+        ([1.0, math.nan], "finite values, found 1 that are NaN or infinite"),
+        ({"a": torch.tensor([math.inf, 1.0])}, "finite values, found 1"),
+    ],
+)
+def test_nothing_and_what_is_no_number_has_no_concentration(measure, values, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        measure(values)
+
+
+def test_migration_compares_the_same_parameters():
+    with pytest.raises(ValueError, match="same parameters before and after, found 3 and 2"):
+        migration([1, 2, 3], [1, 2])
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        None,
+        "digits",
+        torch.zeros(3, 5),
+        (torch.zeros(3, 5),),
+        (torch.zeros(3, 5), torch.zeros(2)),
+        (torch.zeros(0, 5), torch.zeros(0)),
+        (np.zeros((3, 5)), np.zeros(3)),
+    ],
+)
+def test_records_that_are_none_are_refused(records):
+    with pytest.raises(ValueError, match="Expected Records, or inputs and labels as two tensors"):
+        mean_gradient(perceptron(), records)
+
+
+def test_a_model_that_is_none_and_batches_of_no_size_are_refused(draw):
+    with pytest.raises(ValueError, match="Expected a torch module, found str"):
+        weights("resnet20")
+    with pytest.raises(ValueError, match="batch_size must be a whole number, at least 1"):
+        mean_gradient(perceptron(), draw(4, 5), batch_size=0)
+
+
+def test_a_network_of_butterflies_alone_is_explained():
+    layer = ButterflyLinear(chains.smallest(8, 12, 2))
+    with pytest.raises(ValueError, match="factors of a butterfly layer are of no kind"):
+        weights(nn.Sequential(layer))
+
+
+def test_the_two_shares_have_names():
+    found = concentration([1.0, 3.0, 0.05, 0.0, 0.0])
+    assert found.top_share == pytest.approx(3 / 4.05)
+    assert found.low_share == pytest.approx(3 / 5)

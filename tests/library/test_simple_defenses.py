@@ -1,4 +1,6 @@
-"""The simple defenses: nothing at strength 0, a formula by hand at any other, and the best epoch kept."""
+"""The simple defenses: nothing at strength 0, a formula by hand at any other, and the best epoch
+kept.
+"""
 
 import math
 from dataclasses import replace
@@ -22,8 +24,8 @@ from mialib.defenses import (
     LossGap,
     Plain,
 )
-from mialib.signals import predict
-from mialib.training import Recipe, fit, to_device
+from mialib.query import predict, to_device
+from mialib.training import Recipe, fit
 
 TINY = Recipe(epochs=2, batch_size=16, lr=0.05)
 ONE = Recipe(epochs=1, batch_size=60, lr=0.1, momentum=0.0, weight_decay=0.0)
@@ -41,7 +43,9 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def network():
-    """Two hidden layers, and a dropout of its own that draws from the same generator as a defense would."""
+    """Two hidden layers, and a dropout of its own that draws from the same generator as a defense
+    would.
+    """
     built = models.build("mlp", shape=(1, 8, 8), classes=10, widths=(12, 8))
     built.features.insert(3, nn.Dropout(0.1))
     return built
@@ -63,20 +67,20 @@ def same(first, second):
 @pytest.mark.parametrize("make", STRENGTHS)
 def test_strength_zero_is_plain_training_bit_for_bit(members, others, make):
     plain = trained(members, Plain())
-    assert same(trained(members, make(0.0), reference=others), plain)
-    assert not same(trained(members, make(STRENGTHS[make]), reference=others), plain)
+    assert same(trained(members, make(0.0), inference=others), plain)
+    assert not same(trained(members, make(STRENGTHS[make]), inference=others), plain)
 
 
 @pytest.mark.parametrize("make", STRENGTHS)
 @pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf, "0.1", None])
 def test_a_strength_that_is_no_number_from_zero_is_refused(make, bad):
-    with pytest.raises(ValueError, match="strength must be a number"):
+    with pytest.raises(ValueError, match=f"^{make.strength_field} must be a number"):
         make(bad)
 
 
 @pytest.mark.parametrize("make", [Dropout, LabelSmoothing, LossGap])
 def test_a_share_above_one_is_refused(make):
-    with pytest.raises(ValueError, match="strength must be a number in 0"):
+    with pytest.raises(ValueError, match=f"^{make.strength_field} must be a number in 0"):
         make(1.1)
 
 
@@ -89,7 +93,9 @@ def test_every_defense_can_be_named():
 
 
 def by_hand(members, loss, *, others=None):
-    """One step of 0.1 down the gradient of `loss(model, x, y, …)`, on the batch and the draws that `fit` makes."""
+    """One step of 0.1 down the gradient of `loss(model, x, y, …)`, on the batch and the draws that
+    `fit` makes.
+    """
     model = models.build("mlp", shape=(1, 8, 8), classes=10, widths=(12, 8)).train()
     x, y = to_device(members, torch.device("cpu"))
     order = torch.randperm(len(y), generator=torch.Generator().manual_seed(0))
@@ -138,9 +144,10 @@ def confidence(model, x, y):
     return cross_entropy(model, x, y) - 0.5 * entropy
 
 
-def loss_gap(model, x, y, their_x, their_y):
-    ours, theirs = cross_entropy(model, x, y), cross_entropy(model, their_x, their_y)
-    return (1 - 0.4) * ours + 0.4 * abs(ours - theirs)
+def loss_gap(model, x, y, other_x, other_y):
+    member_loss = cross_entropy(model, x, y)
+    other_loss = cross_entropy(model, other_x, other_y)
+    return (1 - 0.4) * member_loss + 0.4 * abs(member_loss - other_loss)
 
 
 FORMULAS = {
@@ -165,12 +172,13 @@ def test_a_step_goes_down_the_formula(members, make):
 @pytest.mark.parametrize("swapped", [False, True])
 def test_the_loss_gap_is_its_formula_on_either_side_of_zero(members, others, swapped):
     """As many records on both sides; one of the two orders makes the members' loss the larger."""
-    ours, theirs = (
-        (others, members.take(np.arange(50))) if swapped else (members.take(np.arange(50)), others)
-    )
+    trained_on = members.take(np.arange(50))
+    tuned_on = others
+    if swapped:
+        trained_on, tuned_on = tuned_on, trained_on
     model = models.build("mlp", shape=(1, 8, 8), classes=10, widths=(12, 8))
-    found = trained(ours, LossGap(0.4), ONE, model=model, reference=theirs)
-    for name, value in by_hand(ours, loss_gap, others=theirs).items():
+    found = trained(trained_on, LossGap(0.4), ONE, model=model, inference=tuned_on)
+    for name, value in by_hand(trained_on, loss_gap, others=tuned_on).items():
         assert_allclose(found[name], value, atol=1e-6, err_msg=name)
 
 
@@ -193,17 +201,19 @@ def test_dropout_ends_with_training(members):
     ]
 
 
-@pytest.mark.parametrize("strength", [0.5, 0.9])
-def test_smoothing_may_go_as_far_as_all_classes_alike(members, strength):
-    """With ε = (C − 1) / C, all ten classes are wanted alike; the loss does not depend on the labels."""
+@pytest.mark.parametrize("epsilon", [0.5, 0.9])
+def test_smoothing_may_go_as_far_as_all_classes_alike(members, epsilon):
+    """With ε = (C − 1) / C, all ten classes are wanted alike; the loss does not depend on the
+    labels.
+    """
     shuffled = replace(members, y=members.y[::-1].copy())
-    pair = [trained(records, LabelSmoothing(strength), ONE) for records in (members, shuffled)]
+    pair = [trained(records, LabelSmoothing(epsilon), ONE) for records in (members, shuffled)]
     apart = max((pair[0][name] - pair[1][name]).abs().max().item() for name in pair[0])
-    assert (apart < 1e-6) == (strength == 0.9)
+    assert (apart < 1e-6) == (epsilon == 0.9)
 
 
 def test_smoothing_beyond_all_classes_alike_is_explained(members):
-    with pytest.raises(ValueError, match=r"strength must be a number in 0 … 0\.9, found 0\.95"):
+    with pytest.raises(ValueError, match=r"epsilon must be a number in 0 … 0\.9, found 0\.95"):
         trained(members, LabelSmoothing(0.95), ONE)
 
 

@@ -7,7 +7,13 @@ import pytest
 import torch
 from torch import nn
 
-from mialib.sparsity.butterfly import ButterflyConv2d, ButterflyLinear, butterfly, convert
+from mialib.sparsity.butterfly import (
+    ButterflyConv2d,
+    ButterflyLinear,
+    butterfly,
+    convert,
+    projected,
+)
 from mialib.sparsity.chains import Factor, check, smallest, square
 from mialib.sparsity.magnitude import hold, masks, smallest_pruned
 
@@ -107,3 +113,18 @@ def test_only_convolutions_of_images_and_linear_layers_become_butterflies(layer)
         match=f"Only Conv2d and Linear can become butterflies, found {type(layer).__name__}",
     ):
         butterfly(layer, 2)
+
+
+@pytest.mark.parametrize("model", [None, "resnet20", 3])
+def test_what_is_no_network_is_refused(model):
+    for function in (masks, lambda one: smallest_pruned(one, 0.2), lambda one: hold(one, {})):
+        with pytest.raises(ValueError, match="Expected a torch module to prune, found"):
+            function(model)
+    with pytest.raises(ValueError, match="Expected a torch module and a part of it to change"):
+        convert(model, 2)
+
+
+@pytest.mark.parametrize("matrix", [None, np.eye(8), torch.zeros(8), torch.zeros(2, 8, 8)])
+def test_what_is_no_matrix_is_not_projected(matrix):
+    with pytest.raises(ValueError, match=r"Expected a matrix as a tensor \(rows, columns\)"):
+        projected(matrix, square(8))

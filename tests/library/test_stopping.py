@@ -1,4 +1,6 @@
-"""Which epoch a training ends with: the first with the most right validation records, or one that is given."""
+"""Which epoch a training ends with: the first with the most right validation records, or one that
+is given.
+"""
 
 import math
 from dataclasses import dataclass, replace
@@ -11,7 +13,8 @@ from numpy.testing import assert_allclose
 from mialib import runs
 from mialib.configurations import describe, parse
 from mialib.defenses import DEFENSES, BestCheckpoint, EarlyStopping, Plain, Stop
-from mialib.signals import Signals, predict
+from mialib.query import predict
+from mialib.signals import Signals
 from mialib.training import Recipe, fit
 from small_networks import normalised
 
