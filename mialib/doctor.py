@@ -1,6 +1,10 @@
-"""Is everything here? `python -m mialib.doctor` says versions, device, store, and how to mend what is missing.
+"""Is everything here? `python -m mialib.doctor` says versions, device and store, and how to mend
+what is missing.
 
->>> require()  # for a notebook's set-up cell: silent when all is well, and quick, because it reads versions only
+>>> require()  # for a notebook's set-up cell: silent when all is well, and quick
+
+`require` only reads the versions of what is installed; the report of `main` also imports torch and
+torchvision.
 """
 
 import importlib
@@ -10,6 +14,7 @@ import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 from packaging.requirements import Requirement
 
@@ -19,100 +24,137 @@ SHOWN = ("torch", "torchvision", "numpy", "scikit-learn", "matplotlib", "ipywidg
 ROOM = 1.0  # GB: CIFAR-10 and the runs of the course fit
 
 
+class Report(NamedTuple):
+    """What the doctor says."""
+
+    facts: list[str]  # what is here
+    faults: list[str]  # what is wrong, each with the command that helps
+
+
+class StoreReport(NamedTuple):
+    """What the doctor says of the store."""
+
+    fact: str  # where it is and what it holds
+    faults: list[str]  # what hinders writing there
+
+
 def require() -> None:
-    """Raise, with the commands that help, if a package is missing, too old, or not built for its partner."""
-    if found := missing_packages() or broken_pair():
-        raise ImportError(
-            "mialib needs a little more here.\n" + "\n".join(found) + "\nThen restart the kernel."
-        )
+    """Raise, with the commands that help, if a package is missing, too old, or does not match."""
+    faults = missing_packages() or broken_pair()
+    if faults:
+        lines = "\n".join(faults)
+        raise ImportError(f"mialib needs a little more here.\n{lines}\nThen restart the kernel.")
 
 
 def missing_packages() -> list[str]:
     """One sentence for each package that is missing or too old."""
     try:
-        needs = [Requirement(line) for line in metadata.requires("mialib") or []]
+        lines = metadata.requires("mialib") or []
     except metadata.PackageNotFoundError:
-        return [
-            f"mialib itself is not installed: in the folder of its pyproject.toml, {_install('-e', '.')}"
-        ]
-    found = []
-    for need in (
-        need for need in needs if need.marker is None or need.marker.evaluate({"extra": ""})
-    ):
-        version = _version(need.name)
-        if version is None or not need.specifier.contains(version, prereleases=True):
-            state = f"{version} is not {need.specifier}" if version else "is missing"
-            found.append(f"{need.name} {state}: {_install(f'{need.name}{need.specifier}')}")
-    return found
+        command = _install("-e", ".")
+        return [f"mialib itself is not installed: in the folder of its pyproject.toml, {command}"]
+    needs = [Requirement(line) for line in lines]
+    sentences = [_fault_of(need) for need in needs if _is_needed(need)]
+    return [sentence for sentence in sentences if sentence is not None]
+
+
+def _is_needed(need: Requirement) -> bool:
+    """Whether it is needed here, and not for an extra or for another system alone."""
+    return need.marker is None or need.marker.evaluate({"extra": ""})
+
+
+def _fault_of(need: Requirement) -> str | None:
+    """What is wrong with one package, and how to mend it; None if it is well."""
+    version = _version(need.name)
+    command = _install(f"{need.name}{need.specifier}")
+    if version is None:
+        return f"{need.name} is missing: {command}"
+    if not need.specifier.contains(version, prereleases=True):
+        return f"{need.name} {version} is not {need.specifier}: {command}"
+    return None
 
 
 def broken_pair(*, certain: bool = False) -> list[str]:
-    """Are torch and torchvision built for each other? Comparing versions is quick; importing them is `certain`."""
-    torch, vision = metadata.version("torch"), metadata.version("torchvision")
-    wanted = [
-        need
-        for need in map(Requirement, metadata.requires("torchvision") or [])
-        if need.name == "torch"
-    ]
-    pinned = all(need.specifier.contains(torch, prereleases=True) for need in wanted)
-    one_place = (
-        torch.partition("+")[2] == vision.partition("+")[2]
-    )  # 2.9.0+cpu and 0.24.0 come from two places
-    try:
-        if certain or not (pinned and one_place):
-            importlib.import_module("torchvision")
+    """Are torch and torchvision built for each other?
+
+    Comparing their versions is quick; importing them is `certain`.
+    """
+    torch = metadata.version("torch")
+    torchvision = metadata.version("torchvision")
+    if not certain and _versions_agree(torch, torchvision):
         return []
-    except (
-        Exception
-    ) as error:  # RuntimeError, ImportError or OSError, by the way in which they differ
-        quarrel = f"torch {torch} and torchvision {vision} do not work together ({type(error).__name__}: {error})."
+    try:
+        importlib.import_module("torchvision")
+    except Exception as error:  # RuntimeError, ImportError or OSError, by how they differ.
+        command = _install("--force-reinstall", "torch", "torchvision")
         return [
-            f"{quarrel} Both must come from one place: {_install('--force-reinstall', 'torch', 'torchvision')}"
+            f"torch {torch} and torchvision {torchvision} do not work together "
+            f"({type(error).__name__}: {error}). Both must come from one place: {command}"
         ]
+    return []
 
 
-def store_facts() -> tuple[str, list[str]]:
+def _versions_agree(torch: str, torchvision: str) -> bool:
+    """Whether torchvision asks for this torch, and both have the same build, such as `+cpu`."""
+    needs = [Requirement(line) for line in metadata.requires("torchvision") or []]
+    wanted = [need for need in needs if need.name == "torch"]
+    is_wanted = all(need.specifier.contains(torch, prereleases=True) for need in wanted)
+    # 2.9.0+cpu and 0.24.0 come from two places.
+    same_build = torch.partition("+")[2] == torchvision.partition("+")[2]
+    return is_wanted and same_build
+
+
+def store_facts() -> StoreReport:
     """Where runs and downloads are kept, and what hinders that."""
     home = store.home()
     there = next(folder for folder in (home, *home.parents) if folder.exists())
     free = shutil.disk_usage(there).free / 1e9
-    name = f"~/{home.relative_to(Path.home())}" if home.is_relative_to(Path.home()) else str(home)
-    faults = {
-        f"The store {name} cannot be written": not (there.is_dir() and os.access(there, os.W_OK))
-    }
-    faults |= {f"Only {free:.1f} GB are free for the store {name}": free < ROOM}
-    found = [
-        f"{fault}: set MIALIB_HOME to a folder of your own with space."
-        for fault, true in faults.items()
-        if true
-    ]
-    return f"store: {name}, {len(list(home.glob('runs/[!.]*')))} runs, {free:.0f} GB free", found
+    name = _short(home)
+    advice = "set MIALIB_HOME to a folder of your own with space."
+    faults = []
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        faults.append(f"The store {name} cannot be written: {advice}")
+    if free < ROOM:
+        faults.append(f"Only {free:.1f} GB are free for the store {name}: {advice}")
+    runs = len(list(home.glob("runs/[!.]*")))
+    return StoreReport(f"store: {name}, {runs} runs, {free:.0f} GB free", faults)
 
 
-def examine() -> tuple[list[str], list[str]]:
+def _short(folder: Path) -> str:
+    """The folder as one writes it, with ~ for the user's own."""
+    if folder.is_relative_to(Path.home()):
+        return f"~/{folder.relative_to(Path.home())}"
+    return str(folder)
+
+
+def examine() -> Report:
     """What is here, and what is wrong."""
-    facts = [
-        f"mialib {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-    ]
+    system = f"{platform.system()} {platform.machine()}"
+    facts = [f"mialib {__version__}, Python {platform.python_version()}, {system}"]
     facts += [f"{name} {_version(name) or 'is not installed'}" for name in SHOWN]
-    found = missing_packages() or broken_pair(certain=True)
-    if not found:
-        from mialib.training import pick_device
-
-        facts.append(f"device: {pick_device().type}")
-        if facts[-1].endswith("cpu") and "COLAB_RELEASE_TAG" in os.environ:
-            facts[-1] += " (for a GPU: Runtime, Change runtime type)"
+    faults = missing_packages() or broken_pair(certain=True)
+    if not faults:
+        facts.append(_device_fact())
     if not (_version("jupyterlab") or _version("notebook")):
         facts.append(f"to open the lessons: {_install('jupyterlab')}")
-    store, hindrances = store_facts()
-    return [*facts, store], found + hindrances
+    kept = store_facts()
+    return Report([*facts, kept.fact], faults + kept.faults)
+
+
+def _device_fact() -> str:
+    from mialib import query  # It needs torch, which may be what is missing.
+
+    device = query.pick_device().type
+    if device == "cpu" and "COLAB_RELEASE_TAG" in os.environ:
+        return f"device: {device} (for a GPU: Runtime, Change runtime type)"
+    return f"device: {device}"
 
 
 def main() -> int:
     """Print the report; 0 if all is well."""
-    facts, found = examine()
-    print(*facts, *(found or ["All is well."]), sep="\n")
-    return int(bool(found))
+    report = examine()
+    print(*report.facts, *(report.faults or ["All is well."]), sep="\n")
+    return 1 if report.faults else 0
 
 
 def _version(name: str) -> str | None:
@@ -125,4 +167,9 @@ def _version(name: str) -> str | None:
 def _install(*what: str) -> str:
     """The command, as a cell has it in a notebook and as a terminal has it elsewhere."""
     pip = "%pip" if "IPython" in sys.modules else "python -m pip"
-    return f"{pip} install " + " ".join(f'"{one}"' if ">" in one else one for one in what)
+    quoted = [f'"{one}"' if ">" in one else one for one in what]
+    return f"{pip} install {' '.join(quoted)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

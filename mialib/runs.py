@@ -1,37 +1,58 @@
 """Configuration → run, made once and kept.
 
-`get(configuration)` trains, or reads what was trained before; `get_all` does several side by side. A run's folder holds
-config.json, weights.safetensors, signals.npz, trace.npz (if asked for), metrics.json and provenance.json."""
+    run = get(configuration)                    # trains, or reads what was trained before
+    run.signals, run.side, run.load_model()     # what it holds is read when it is asked for
+    run.ask(noise=True)                         # more questions to the trained network
+    target, shadow = get_all([configuration, configuration.but(side="shadow")])     # side by side
+
+A run's folder holds config.json, weights.safetensors, signals.npz, trace.npz (if asked for),
+metrics.json and provenance.json. From top to bottom: `Run`; `get` and `get_all`; the `Chain` of
+trainings that a missing run needs; several chains in other processes; and `train`, which does one
+training.
+"""
+
+from __future__ import annotations
 
 import platform
+import tempfile
+import threading
 import time
-from dataclasses import dataclass
-from functools import cached_property
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import safetensors.torch
 import torch
 from joblib import Parallel, delayed
-from tqdm.auto import tqdm
+from torch import nn
 
-from mialib import __version__, data, models, splits
-from mialib.configurations import CODE_VERSION, Configuration, describe
-from mialib.signals import Signals, collect, loss_gap, predict
+from mialib import __version__, data, defenses, models, progress, query, splits
+from mialib.configurations import CODE_VERSION, Configuration, describe, own_code
+from mialib.errors import check_range
+from mialib.origins import is_of_mialib, origin
+from mialib.query import collect, pick_device, predict
+from mialib.signals import Signals, loss_gap
 from mialib.store import Store, home, read_json, write_json
-from mialib.training import fit, pick_device
+from mialib.training import fit
+
+POLL_SECONDS = 0.2  # how often the bar asks what the other processes have done
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: its configuration and its folder. What it holds is read when asked for."""
+    """A finished run: its configuration and its folder."""
 
     configuration: Configuration
     folder: Path
 
     @cached_property
     def signals(self) -> Signals:
-        """Members (train) and non-members (test) of this model."""
+        """What the trained network answers on its members (train) and non-members (test)."""
         return Signals.read(self.folder / "signals.npz")
 
     @cached_property
@@ -40,16 +61,20 @@ class Run:
 
     @property
     def history(self) -> list[dict]:
+        """One dictionary per epoch: its number, the mean loss, and what else was noted."""
         return self.metrics["history"]
 
     @property
     def traced(self) -> list[dict]:
-        """The epochs of the history that were looked at: loss gap, accuracy on train and test."""
+        """The epochs of the history that have a loss gap and accuracies on train and test."""
         return [epoch for epoch in self.history if "loss_gap" in epoch]
 
     @cached_property
     def losses_by_epoch(self) -> np.ndarray:
-        """(traced epochs, n): each record's loss, in the order of `signals`; the epochs are in `traced`."""
+        """Each record's loss in the order of `signals`: (traced epochs, n).
+
+        The epochs are in `traced`.
+        """
         if not self.configuration.trace:
             raise ValueError("This run kept no trace. Ask for it with configuration.but(trace=1).")
         with np.load(self.folder / "trace.npz", allow_pickle=False) as file:
@@ -57,122 +82,437 @@ class Run:
 
     @cached_property
     def side(self) -> splits.Side:
+        """The records around this model."""
         return self.configuration.side_records()
 
     def load_model(self) -> models.Network:
-        """The trained network, in eval mode."""
+        """The trained network, in eval mode, on the device of its configuration."""
         model = self.configuration.build_model()
         safetensors.torch.load_model(model, str(self.folder / "weights.safetensors"))
+        model.to(pick_device(self.configuration.device))
         return model.eval()
+
+    def ask(self, **queries: Any) -> Signals:
+        """The run's signals with more columns; the questions are those of `query.extra_columns`."""
+        records = query.members_then_nonmembers(self.side)
+        columns = query.extra_columns(self.load_model(), records, **queries)
+        return replace(self.signals, extra={**self.signals.extra, **columns})
+
+
+class RunsFailedError(RuntimeError):
+    """Some of several runs failed; the others are kept. `reasons` has each failure by its name."""
+
+    def __init__(self, message: str, reasons: dict[str, str] | None = None):
+        super().__init__(message)
+        self.reasons = reasons or {}
 
 
 def get(configuration: Configuration, *, store: Store | None = None) -> Run:
     """The run of this configuration, from the store or trained now."""
-    store = store or Store(home() / "runs")
-
-    def make(folder: Path) -> None:
-        train(
-            configuration,
-            folder,
-            get(configuration.start, store=store) if configuration.before else None,
-        )
-
-    return Run(configuration, store.get(configuration.key, make))
+    store = _checked_store(store)
+    chain = _chain(_checked(configuration), store)
+    if not chain.missing:
+        return Run(configuration, store.root / chain.key)
+    _warn_if_untraceable([chain])
+    return _train_with_bar(chain, store)
 
 
 def get_all(
-    configurations: list[Configuration], *, store: Store | None = None, jobs: int | None = None
+    configurations: Iterable[Configuration],
+    *,
+    store: Store | None = None,
+    jobs: int | None = None,
 ) -> list[Run]:
-    """Several runs, the missing ones side by side in `jobs` processes: one a core unless told, or 1 with a GPU."""
-    store = store or Store(home() / "runs")
-    missing = [c for c in configurations if store.find(c.key) is None]
-    if len(missing) > 1:
-        on_cpu = all(pick_device(c.device).type == "cpu" for c in missing)
-        workers = Parallel(n_jobs=jobs or (-1 if on_cpu else 1), return_as="generator_unordered")
-        work = workers(delayed(get)(configuration, store=store) for configuration in missing)
-        list(tqdm(work, "runs", total=len(missing), delay=2, leave=False, unit="run"))
-    return [get(configuration, store=store) for configuration in configurations]
+    """Several runs, the missing ones side by side in `jobs` processes.
+
+    Unless told, that is one process per core, or 1 with a GPU. If some fail, the others are trained
+    and kept all the same; then a `RunsFailedError` names those that failed.
+    """
+    store = _checked_store(store)
+    configurations = _checked_list(configurations)
+    if jobs is not None:
+        check_range(1, np.inf, whole=True, jobs=jobs)
+    chains = {one: _chain(one, store) for one in dict.fromkeys(configurations)}
+    missing = [chain for chain in chains.values() if chain.missing]
+    _warn_if_untraceable(missing)
+    if len(missing) == 1:
+        _train_with_bar(missing[0], store)
+    elif missing:
+        _train_side_by_side(missing, store, jobs)
+    return [Run(one, store.root / chains[one].key) for one in configurations]
+
+
+def _checked(configuration: object) -> Configuration:
+    if not isinstance(configuration, Configuration):
+        raise TypeError(f"A run is asked for by its Configuration, found {configuration!r}.")
+    return configuration
+
+
+def _checked_list(configurations: Iterable[Configuration]) -> list[Configuration]:
+    is_scalar = getattr(configurations, "shape", None) == ()
+    if is_scalar or not isinstance(configurations, Iterable) or isinstance(configurations, str):
+        raise TypeError(
+            f"Runs are asked for by a list of Configurations, found {configurations!r}."
+        )
+    return [_checked(configuration) for configuration in configurations]
+
+
+def _checked_store(store: Store | None) -> Store:
+    if store is None:
+        return Store(home() / "runs")
+    if not isinstance(store, Store):
+        raise TypeError(f"A store must be a mialib.store.Store, found {store!r}.")
+    return store
+
+
+# One run and the trainings before it.
+
+
+class Step(NamedTuple):
+    """One training."""
+
+    configuration: Configuration
+    key: str
+
+
+@dataclass(frozen=True)
+class Chain:
+    """What a run needs: the trainings that are missing, and the finished one that they start from.
+
+    Without any `missing`, the `finished` one is the run itself.
+    """
+
+    missing: tuple[Step, ...]
+    finished: Step | None = None
+
+    @property
+    def last(self) -> Step:
+        step = self.missing[-1] if self.missing else self.finished
+        assert step is not None
+        return step
+
+    @property
+    def key(self) -> str:
+        return self.last.key
+
+    @property
+    def epochs(self) -> int:
+        """How many there are to train."""
+        return sum(step.configuration.recipe.epochs for step in self.missing)
+
+    def finished_run(self, store: Store) -> Run | None:
+        if self.finished is None:
+            return None
+        return Run(self.finished.configuration, store.root / self.finished.key)
+
+
+def _chain(configuration: Configuration, store: Store) -> Chain:
+    """Go back from the last training to one that is finished, or to the first."""
+    missing: list[Step] = []
+    one: Configuration | None = configuration
+    while one is not None:
+        step = Step(one, one.key)
+        if store.find(step.key) is not None:
+            return Chain(tuple(missing), finished=step)
+        missing.insert(0, step)
+        one = one.start
+    return Chain(tuple(missing))
+
+
+def _train(chain: Chain, store: Store) -> Run:
+    """Do the missing trainings, each from the weights of the one before."""
+    run = chain.finished_run(store)
+    for step in chain.missing:
+        make = partial(train, step.configuration, origin=run)
+        folder = store.get(step.key, make)
+        run = Run(step.configuration, folder)
+    assert run is not None
+    return run
+
+
+def _train_with_bar(chain: Chain, store: Store) -> Run:
+    """In this process, with a bar that is there at once and counts the epochs of all trainings."""
+    bar = progress.bar("training", total=chain.epochs, unit="epoch", delay=0)
+    with bar as advance, progress.forwarded(advance):
+        return _train(chain, store)
+
+
+def _warn_if_untraceable(chains: Sequence[Chain]) -> None:
+    reasons = {chain.last.configuration.untraceable() for chain in chains}
+    for reason in sorted(reason for reason in reasons if reason is not None):
+        warnings.warn(
+            f"{reason}. So the run is trained anew each time, and never found again. Write the "
+            "code into a file or a notebook's cell, and hand it what it needs as settings.",
+            stacklevel=3,
+        )
+
+
+# Several runs, in other processes.
+
+
+class Registered(NamedTuple):
+    """What a notebook has added to the library by name; other processes must be told."""
+
+    loaders: dict[str, Callable]
+    models: dict[str, Callable]
+    defenses: dict[str, type]
+
+
+class Failure(NamedTuple):
+    """A run that failed, as text: not every error can travel from one process to another."""
+
+    name: str
+    reason: str
+
+
+def _train_side_by_side(chains: Sequence[Chain], store: Store, jobs: int | None) -> None:
+    """Train all; then, if some failed, say which and why."""
+    if jobs is None:
+        on_cpu = all(_is_on_cpu(chain) for chain in chains)
+        jobs = -1 if on_cpu else 1
+    else:
+        jobs = min(jobs, len(chains))
+    registered = _registered_here(chains)
+    with tempfile.TemporaryDirectory() as folder:
+        count = EpochCount(Path(folder), chains)
+        work = [
+            delayed(_work)(chain, store, registered, count.file(number))
+            for number, chain in enumerate(chains)
+        ]
+        workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
+        with progress.bar("runs", total=count.total, unit="epoch", delay=0) as advance:
+            with count.shown(advance):
+                failures = [failure for failure in workers(work) if failure is not None]
+            if failures:
+                raise _failed(failures, len(chains))
+
+
+def _is_on_cpu(chain: Chain) -> bool:
+    return pick_device(chain.last.configuration.device).type == "cpu"
+
+
+def _work(chain: Chain, store: Store, registered: Registered, count: Path) -> Failure | None:
+    """Train one chain, in whatever process; count its epochs in a file."""
+    try:
+        with _known(registered), progress.forwarded(partial(_count_one, count)):
+            _train(chain, store)
+    except Exception as error:  # The others go on; all failures are told at the end.
+        return Failure(chain.last.configuration.name, f"{type(error).__name__}: {error}")
+    with suppress(OSError):
+        count.write_bytes(bytes(chain.epochs))  # It may have stopped early.
+    return None
+
+
+def _failed(failures: Sequence[Failure], runs: int) -> RunsFailedError:
+    lines = "".join(f"\n- {failure.name}: {failure.reason}" for failure in failures)
+    return RunsFailedError(
+        f"{len(failures)} of {runs} missing runs failed. What was finished is kept and will not be "
+        f"trained again.{lines}",
+        {failure.name: failure.reason for failure in failures},
+    )
+
+
+def _registered_here(chains: Sequence[Chain]) -> Registered:
+    """Whatever these chains may need of what is registered and not mialib's."""
+    configurations = [chain.last.configuration for chain in chains]
+    return Registered(
+        loaders=_added(data.LOADERS, {one.data for one in configurations}),
+        models=_added(models.MODELS, {one.model for one in configurations}),
+        defenses=_added(defenses.DEFENSES, set(defenses.DEFENSES)),
+    )
+
+
+def _added(registry: Mapping[str, Any], needed: set[str]) -> dict[str, Any]:
+    return {
+        name: thing
+        for name, thing in registry.items()
+        if name in needed and not is_of_mialib(thing)
+    }
+
+
+@contextmanager
+def _known(registered: Registered) -> Iterator[None]:
+    """Inside, the names are known here too. A worker serves many calls, so they are taken back."""
+    registries: list[dict] = [data.LOADERS, models.MODELS, defenses.DEFENSES]
+    before = [dict(registry) for registry in registries]
+    for registry, added in zip(registries, registered, strict=True):
+        registry.update(added)
+    try:
+        yield
+    finally:
+        for registry, content in zip(registries, before, strict=True):
+            registry.clear()
+            registry.update(content)
+
+
+def _count_one(file: Path) -> None:
+    """One more epoch is done: one more byte. A full disk must not end a training for it."""
+    with suppress(OSError), file.open("ab") as opened:
+        opened.write(b".")
+
+
+class EpochCount:
+    """How many epochs all chains have done, by files that grow by one byte per epoch."""
+
+    def __init__(self, folder: Path, chains: Sequence[Chain]):
+        self.folder = folder
+        self.epochs = [chain.epochs for chain in chains]
+        self.total = sum(self.epochs)
+        self._told = 0
+
+    def file(self, number: int) -> Path:
+        return self.folder / str(number)
+
+    @contextmanager
+    def shown(self, advance: Callable[[], object]) -> Iterator[None]:
+        """Inside, look at the files now and then, and advance the bar."""
+        finished = threading.Event()
+        watcher = threading.Thread(target=self._watch, args=(advance, finished), daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            finished.set()
+            watcher.join()
+            self._tell(advance)
+
+    def _watch(self, advance: Callable[[], object], finished: threading.Event) -> None:
+        while not finished.wait(POLL_SECONDS):
+            self._tell(advance)
+
+    def _tell(self, advance: Callable[[], object]) -> None:
+        done = self._done()
+        for _ in range(done - self._told):
+            advance()
+        self._told = done
+
+    def _done(self) -> int:
+        done = 0
+        for number, epochs in enumerate(self.epochs):
+            file = self.file(number)
+            if file.exists():
+                done += min(file.stat().st_size, epochs)
+        return done
+
+
+# One training.
 
 
 def train(configuration: Configuration, folder: Path, origin: Run | None = None) -> None:
-    """Do the run, from the weights of `origin` if there is one, and write its files into `folder`."""
-    started, threads = time.perf_counter(), torch.get_num_threads()
-    torch.set_num_threads(configuration.threads)
-    try:
-        side, model = configuration.side_records(), configuration.build_model()
+    """Do one training, from the weights of `origin` if there is one, and write its files."""
+    started = time.perf_counter()
+    with _threads(configuration.threads):
+        side = configuration.side_records()
+        model = configuration.build_model()
         if origin is not None:
             safetensors.torch.load_model(model, str(origin.folder / "weights.safetensors"))
-        history, seen = _fit(configuration, model, side)
-        accuracy = {part: history[-1][f"{part}_accuracy"] for part in ("train", "test")}
-        for name, part in side.parts().items():
-            if name not in accuracy:
-                accuracy[name] = float((predict(model, part).argmax(axis=1) == part.y).mean())
-    finally:
-        torch.set_num_threads(threads)
+        observer = Observer(configuration, side)
+        history = _fit(configuration, model, side, observer)
+        accuracy = _accuracies(model, side, history[-1])
     safetensors.torch.save_model(model, str(folder / "weights.safetensors"))
-    seen[-1].save(folder / "signals.npz")
+    observer.signals[-1].save(folder / "signals.npz")
     if configuration.trace:
-        np.savez(
-            folder / "trace.npz",
-            losses=np.stack([signals.loss() for signals in seen]).astype(np.float32),
-        )
+        losses = np.stack([signals.loss() for signals in observer.signals])
+        np.savez(folder / "trace.npz", losses=losses.astype(np.float32))
     metrics = {"accuracy": accuracy, "loss_gap": history[-1]["loss_gap"], "history": history}
     write_json(folder / "metrics.json", metrics)
     write_json(folder / "config.json", describe(configuration))
     write_json(folder / "provenance.json", _provenance(configuration, started))
 
 
+@contextmanager
+def _threads(number: int) -> Iterator[None]:
+    """Inside, torch works with so many threads: another number would give other roundings."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class Observer:
+    """Collects a network's signals after every `trace` epochs and after the last one."""
+
+    def __init__(self, configuration: Configuration, side: splits.Side):
+        self.side = side
+        self.trace = configuration.trace
+        self.last_epoch = configuration.recipe.epochs
+        self.signals: list[Signals] = []  # one for each epoch that was observed
+
+    def after_epoch(self, model: nn.Module, epoch: int) -> dict:
+        """What the history says of this epoch beside its loss."""
+        is_traced = self.trace > 0 and epoch % self.trace == 0
+        if is_traced or epoch == self.last_epoch:
+            return self.observe(model)
+        return {}
+
+    def observe(self, model: nn.Module) -> dict:
+        signals = collect(model, self.side)
+        self.signals.append(signals)
+        return {
+            "train_accuracy": float(signals.members().correct().mean()),
+            "test_accuracy": float(signals.non_members().correct().mean()),
+            "loss_gap": loss_gap(signals),
+        }
+
+
 def _fit(
-    configuration: Configuration, model: models.Network, side: splits.Side
-) -> tuple[list[dict], list[Signals]]:
-    """Train; return the history, and the signals after each traced epoch and the last."""
-    seen, last = [], configuration.recipe.epochs
+    configuration: Configuration, model: nn.Module, side: splits.Side, observer: Observer
+) -> list[dict]:
+    """Train the model in place; its last epoch is always observed."""
+    history = fit(
+        model,
+        side.train,
+        configuration.recipe,
+        defense=configuration.defense,
+        inference=side.inference,
+        validation=side.validation,
+        build_initial_model=configuration.build_model,
+        seed=configuration.seed_for("fit"),
+        device=configuration.device,
+        on_epoch=observer.after_epoch,
+    )
+    stopped_early = "loss_gap" not in history[-1]
+    if stopped_early:
+        history[-1].update(observer.observe(model))
+    return history
 
-    def look(model: torch.nn.Module, epoch: int) -> dict:
-        if epoch < last and epoch % (configuration.trace or last):
-            return {}
-        return observed(model)
 
-    def observed(model: torch.nn.Module) -> dict:
-        seen.append(signals := collect(model, side))
-        right = {"train": signals.members().correct(), "test": signals.non_members().correct()}
-        accuracies = {f"{part}_accuracy": float(correct.mean()) for part, correct in right.items()}
-        return accuracies | {"loss_gap": loss_gap(signals)}
-
-    parts = {
-        "reference": side.inference,
-        "validation": side.validation,
-        "fresh": configuration.build_model,
+def _accuracies(model: nn.Module, side: splits.Side, last_epoch: dict) -> dict[str, float]:
+    """The accuracy on each part; on train and test it was measured after the last epoch."""
+    accuracies = {
+        "train": last_epoch["train_accuracy"],
+        "test": last_epoch["test_accuracy"],
     }
-    settings = {
-        "defense": configuration.defense,
-        "seed": configuration.seed_for("fit"),
-        "device": configuration.device,
-    }
-    history = fit(model, side.train, configuration.recipe, **settings, **parts, on_epoch=look)
-    if "loss_gap" not in history[-1]:  # A defense stopped early.
-        history[-1] |= observed(model)
-    return history, seen
+    for name, part in side.parts().items():
+        if name not in accuracies:
+            is_right = predict(model, part).argmax(axis=1) == part.y
+            accuracies[name] = float(is_right.mean())
+    return accuracies
 
 
 def _provenance(configuration: Configuration, started: float) -> dict:
-    versions = {
+    """What made the run: versions, records, device, code of one's own, time."""
+    provenance: dict[str, Any] = {
         "mialib": __version__,
         "code_version": CODE_VERSION,
         "python": platform.python_version(),
-    }
-    versions |= {"torch": torch.__version__, "numpy": np.__version__}
-    records = {
-        "name": data.short_name(configuration.data),
-        "fingerprint": configuration.records().fingerprint,
-    }
-    where = {
-        "records": records,
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "records": {
+            "name": data.short_name(configuration.data),
+            "fingerprint": configuration.records().fingerprint,
+        },
         "device": pick_device(configuration.device).type,
         "threads": configuration.threads,
+        "seconds": round(time.perf_counter() - started, 2),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    seconds, finished = (
-        round(time.perf_counter() - started, 2),
-        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    )
-    return versions | where | {"seconds": seconds, "finished": finished}
+    code = own_code(configuration)
+    loader = data.LOADERS.get(configuration.data)
+    if loader is not None and not is_of_mialib(loader):
+        code[origin(loader)] = "its records are told by their fingerprint"
+    if code:
+        provenance["own_code"] = code
+    return provenance

@@ -1,63 +1,176 @@
 """Who holds which records: every model gets a `Side`, and the parts of a side never overlap.
 
-    split("six_parts", records, validation=0.1)["target"].train
+    sides = split("six_parts", records, validation=0.1)
+    sides["target"].train                       # the target's members
+    Side(train=mine, test=yours)                # two datasets of one's own
 
-The schemes are `six_parts` (PAST), `halves` (CRL), `quarters` (sparsity) and `in_out` (reference attacks). Each sets a
-share `validation` of every training part aside, and leaves out what its parts do not divide."""
+The schemes are `six_parts` (PAST), `halves` (CRL), `quarters` (sparsity) and `in_out` (reference
+attacks). Each deals positions to its sides, sets a share `validation` of every training part aside,
+and leaves out what its parts do not divide.
+"""
 
+import warnings
 from collections import UserDict
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 
-from mialib.data.records import Records
-from mialib.errors import check_choice, check_range, refuse
+from mialib.data.records import Records, row_hashes
+from mialib.errors import check_choice, check_range, plain_number
+
+LARGEST_PLAN = 2**27  # positions that a split may deal, over all its models: a gigabyte of them
+MOST_MODELS = 10_000
+FEW_COPIES = 0.01  # Of two datasets, this share may be equal by chance.
 
 
 @dataclass(frozen=True)
 class Side:
-    """The records around one model."""
+    """The records around one model.
 
-    train: Records  # its members
-    test: Records  # its non-members in every evaluation
-    inference: Records | None = (
-        None  # non-members that a defense may tune on, so never evaluated on
-    )
-    validation: Records | None = (
-        None  # set aside from the training part: neither member nor non-member
-    )
+    train       its members
+    test        its non-members in every evaluation
+    inference   non-members that a defense may tune on, so they are never evaluated on
+    validation  set aside from the training part: neither member nor non-member
+    """
+
+    train: Records
+    test: Records
+    inference: Records | None = None
+    validation: Records | None = None
 
     def __post_init__(self):
-        for (a, first), (b, second) in combinations(self.parts().items(), 2):
-            if shared := len(np.intersect1d(first.index, second.index)):
-                fault = f"{a} and {b} share {shared} records, so some would count as members and as non-members"
-                raise ValueError(f"{fault}. Split the dataset into parts that do not overlap.")
+        for name, part in self.parts().items():
+            if not isinstance(part, Records):
+                raise ValueError(f"{name} must be Records, found {type(part).__name__}.")
+        for first, second in combinations(self.parts(), 2):
+            _check_disjoint(first, getattr(self, first), second, getattr(self, second))
 
     def parts(self) -> dict[str, Records]:
-        """The parts that exist, by name."""
-        return {name: part for name, part in vars(self).items() if part is not None}
+        """The parts that exist, by name; train and test always do."""
+        parts = {"train": self.train, "test": self.test}
+        if self.inference is not None:
+            parts["inference"] = self.inference
+        if self.validation is not None:
+            parts["validation"] = self.validation
+        return parts
 
 
-class Sides(UserDict):
-    """Sides by name. A side is made when it is asked for, so that a hundred models do not copy the data at once."""
+def _check_disjoint(first_name: str, first: Records, second_name: str, second: Records) -> None:
+    """Refuse two parts that share records.
 
-    def __init__(self, records: Records, plan: dict[str, dict[str, np.ndarray]]):
-        super().__init__(plan)  # side → part → positions in `records`
-        self.records = records
+    Parts of one dataset are compared by their places in it, where equal records at two places are
+    two records. Other parts are compared by their contents.
+    """
+    if first.is_of_one_dataset_with(second):
+        shared = len(np.intersect1d(first.index, second.index))
+        is_by_chance = False
+    else:
+        copies = _copies(first, second)
+        shared = copies.shared
+        is_by_chance = copies.are_by_chance()
+    if shared == 0:
+        return
+    if is_by_chance:
+        warnings.warn(
+            f"{shared} records of {first_name} and {second_name} are equal, as records of few or "
+            "rounded numbers may be by chance. Nobody can tell such members from non-members.",
+            stacklevel=4,
+        )
+        return
+    raise ValueError(
+        f"{first_name} and {second_name} share {shared} records, so some would count as members "
+        "and as non-members. Split the dataset into parts that do not overlap."
+    )
 
-    def __getitem__(self, name: str) -> Side:
+
+@dataclass(frozen=True)
+class _Copies:
+    """How often contents repeat in two datasets.
+
+    shared        records of the smaller one that are in the larger one, too
+    share         the same as a share of the smaller one
+    share_within  records of the larger one that are in it twice or more, as a share
+    """
+
+    shared: int
+    share: float
+    share_within: float
+
+    def are_by_chance(self) -> bool:
+        """Whether the two repeat each other about as often as the larger one repeats itself."""
+        return self.share <= 2 * self.share_within + FEW_COPIES
+
+
+def _copies(first: Records, second: Records) -> _Copies:
+    if first.x.shape[1:] != second.x.shape[1:]:
+        return _Copies(shared=0, share=0.0, share_within=0.0)
+    if first.x.dtype == second.x.dtype:
+        hashes = [first.content_hashes, second.content_hashes]
+    else:
+        # Equal numbers of two types have different bytes.
+        common = np.result_type(first.x, second.x)
+        hashes = [row_hashes(first.x.astype(common)), row_hashes(second.x.astype(common))]
+    smaller, larger = sorted(hashes, key=len)
+    is_shared = np.isin(smaller, larger)
+    _, counts = np.unique(larger, return_counts=True)
+    repeated = counts[counts > 1].sum()
+    return _Copies(
+        shared=int(is_shared.sum()),
+        share=float(is_shared.mean()),
+        share_within=float(repeated / len(larger)),
+    )
+
+
+@dataclass
+class Positions:
+    """Where in the dataset the records of one side stand; an empty part does not exist."""
+
+    train: np.ndarray
+    test: np.ndarray
+    inference: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    validation: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def side(self, records: Records) -> Side:
+        """The side itself, which copies its records."""
         return Side(
-            **{part: self.records.take(positions) for part, positions in self.data[name].items()}
+            train=records.take(self.train),
+            test=records.take(self.test),
+            inference=records.take(self.inference) if len(self.inference) else None,
+            validation=records.take(self.validation) if len(self.validation) else None,
         )
 
 
+class Sides(UserDict):
+    """Sides by name.
+
+    A side is made when it is asked for, so that a hundred models do not copy the data at once.
+    """
+
+    def __init__(self, records: Records, plan: Mapping[str, Positions]):
+        super().__init__(plan)
+        self.records = records
+
+    def __getitem__(self, name: str) -> Side:
+        positions = self.data[check_choice("side", name, self.data)]
+        return positions.side(self.records)
+
+
+# The schemes.
+
+
 def six_parts(records: Records, *, seed: int = 0, validation: float = 0) -> Sides:
-    """PAST's split: train, inference and test for the target, the same for the shadow, all equal."""
-    six = _equal_parts(np.random.default_rng(seed).permutation(len(records)), 6)
-    return _sides(
-        "six_parts", 6, records, {"target": six[[0, 2, 1]], "shadow": six[[3, 5, 4]]}, validation
-    )
+    """PAST's split: train, inference and test for the target and for the shadow, all equal."""
+    check_enough("six_parts", records, parts=6)
+    six = _equal_parts(_shuffled(records, seed), 6)
+    target_train, target_inference, target_test = six[:3]
+    shadow_train, shadow_inference, shadow_test = six[3:]
+    plan = {
+        "target": Positions(train=target_train, test=target_test, inference=target_inference),
+        "shadow": Positions(train=shadow_train, test=shadow_test, inference=shadow_inference),
+    }
+    return _with_validation(records, plan, validation)
 
 
 def halves(
@@ -68,92 +181,147 @@ def halves(
     shadows: int = 1,
     inference: float = 0,
 ) -> Sides:
-    """CRL's split: a half to `target`, the other, shuffled anew for each, to `shadow-0`, `shadow-1`, …"""
+    """CRL's split: one half to `target`; the other, shuffled anew for each, to `shadow-0`, ….
+
+    `inference` is the share of each half for defenses that tune on non-members.
+    """
+    check_enough("halves", records, parts=4)
     check_range(1, np.inf, whole=True, shadows=shadows)
-    check_range(
-        0, 1, inference=inference
-    )  # the share of each half for defenses that tune on non-members
-    ours, theirs = _equal_parts(np.random.default_rng(seed).permutation(len(records)), 2)
-    orders = {
-        f"shadow-{k}": np.random.default_rng([seed, k]).permutation(theirs) for k in range(shadows)
-    }
-    orders, aside = {"target": ours} | orders, round(inference * len(ours))
-    dealt = {
-        name: (*_equal_parts(order[aside:], 2), order[:aside]) for name, order in orders.items()
-    }
-    return _sides("halves", 4, records, dealt, validation)
+    check_range(0, 1, inference=inference)
+    _check_plan(len(records), shadows=shadows)
+    target_half, shadow_half = _equal_parts(_shuffled(records, seed), 2)
+    plan = {"target": _halved(target_half, inference)}
+    for k in range(shadows):
+        order = np.random.default_rng([int(seed), k]).permutation(shadow_half)
+        plan[f"shadow-{k}"] = _halved(order, inference)
+    return _with_validation(records, plan, validation)
+
+
+def _halved(order: np.ndarray, inference: float) -> Positions:
+    """A side of one half: the inference share first, then train and test of one size."""
+    aside = round(float(inference) * len(order))
+    train, test = _equal_parts(order[aside:], 2)
+    return Positions(train=train, test=test, inference=order[:aside])
 
 
 def quarters(records: Records, *, seed: int = 0, validation: float = 0) -> Sides:
     """The sparsity paper's split: train and test for the target, the same for the shadow."""
-    four = _equal_parts(np.random.default_rng(seed).permutation(len(records)), 4)
-    sides = _sides("quarters", 4, records, {"target": four[:2], "shadow": four[2:]}, validation)
-    for parts in (
-        sides.data.values()
-    ):  # The test part gives up as many as validation takes, to be as large as train.
-        parts["test"] = parts["test"][: len(parts["train"])]
+    check_enough("quarters", records, parts=4)
+    target_train, target_test, shadow_train, shadow_test = _equal_parts(_shuffled(records, seed), 4)
+    plan = {
+        "target": Positions(train=target_train, test=target_test),
+        "shadow": Positions(train=shadow_train, test=shadow_test),
+    }
+    sides = _with_validation(records, plan, validation)
+    for positions in sides.data.values():
+        # The test part gives up as many as validation takes, to be as large as train.
+        positions.test = positions.test[: len(positions.train)]
     return sides
 
 
 def in_out(records: Records, *, seed: int = 0, validation: float = 0, models: int = 16) -> Sides:
-    """Reference attacks' split: `model-0`, `model-1`, …, any of which may play the target; test is what it lacks."""
-    dealt = {}
-    for k, holds in enumerate(in_out_mask(len(records), models, seed=seed)):
-        members = np.random.default_rng([seed, k]).permutation(np.flatnonzero(holds))
-        dealt[f"model-{k}"] = (members, np.flatnonzero(~holds))
-    return _sides("in_out", 2, records, dealt, validation)
+    """Reference attacks' split: `model-0`, `model-1`, …, any of which may play the target.
+
+    A model's test part is what it does not train on.
+    """
+    check_enough("in_out", records, parts=2)
+    plan = {}
+    for k, is_member in enumerate(in_out_mask(len(records), models, seed=seed)):
+        members = np.flatnonzero(is_member)
+        order = np.random.default_rng([int(seed), k]).permutation(members)
+        plan[f"model-{k}"] = Positions(train=order, test=np.flatnonzero(~is_member))
+    return _with_validation(records, plan, validation)
 
 
 def in_out_mask(n: int, models: int, *, seed: int = 0) -> np.ndarray:
-    """Which model holds which record: (models, n) bool, each record in exactly half. Every pair of models deals them
-    out anew, so the other rows betray a target's membership: an attack may look only at the models that it is given."""
+    """Which model holds which record: (models, n) bool, each record in exactly half.
+
+    Every pair of models deals the records out anew. So the other rows betray a target's membership:
+    an attack may look only at the models that it is given.
+    """
+    check_range(1, np.inf, whole=True, n=n)
     check_range(2, np.inf, whole=True, models=models)
-    refuse(
-        models % 2,
-        f"models must be even, so that a record can be in exactly half of them; found {models}.",
-    )
-    rng = np.random.default_rng(seed)
+    check_range(0, np.inf, whole=True, seed=seed)
+    if models % 2:
+        raise ValueError(
+            f"models must be even, so that a record can be in exactly half of them; found {models}."
+        )
+    _check_plan(n, models=models)
+    rng = np.random.default_rng(int(seed))
     shuffles = [rng.permutation(n) for _ in range(models // 2)]
-    first = (
-        np.argsort(shuffles, axis=1) < n // 2
-    )  # Whoever stands in the first half of a pair's shuffle.
-    return np.stack([first, ~first], axis=1).reshape(models, n)
+    # The first of a pair holds whoever stands in the first half of the pair's shuffle.
+    first = np.argsort(shuffles, axis=1) < n // 2
+    second = ~first
+    return np.stack([first, second], axis=1).reshape(models, n)  # from (pairs, 2, n)
 
 
-SPLITS = {"six_parts": six_parts, "halves": halves, "quarters": quarters, "in_out": in_out}
+SPLITS: dict[str, Callable[..., Sides]] = {
+    "six_parts": six_parts,
+    "halves": halves,
+    "quarters": quarters,
+    "in_out": in_out,
+}
 
 
 def split(name: str, records: Records, *, seed: int = 0, **options) -> Sides:
     """Split by a scheme's name; the options are the scheme's own."""
     scheme = SPLITS[check_choice("split", name, SPLITS)]
+    allowed: Iterable[str] = scheme.__kwdefaults__ or ()
     for option in options:
-        check_choice(f"{name} option", option, scheme.__kwdefaults__)
-    return scheme(records, seed=seed, **options)
+        check_choice(f"{name} option", option, tuple(allowed))
+    plain = {option: plain_number(value) for option, value in options.items()}
+    return scheme(records, seed=plain_number(seed), **plain)
+
+
+# What the schemes share.
+
+
+def check_enough(scheme: str, records: Records, *, parts: int) -> None:
+    """Every part should have about one record of each class."""
+    if not isinstance(records, Records):
+        raise ValueError(f"{scheme} splits Records, found {type(records).__name__}.")
+    needed = parts * records.classes
+    if len(records) < needed:
+        raise ValueError(
+            f"{scheme} needs at least {parts} × {records.classes} = {needed} records, "
+            f"but {records.name} has {len(records)}. Load more records or fewer classes."
+        )
+
+
+def _check_plan(n: int, **models: int) -> None:
+    """Refuse more models than positions can be dealt to."""
+    most = min(LARGEST_PLAN // n, MOST_MODELS)
+    for what, number in models.items():
+        if most < 2:
+            raise ValueError(
+                f"{n:,} records are more than can be dealt out. "
+                f"Choose at most {LARGEST_PLAN // 2:,}."
+            )
+        if number > most:
+            raise ValueError(
+                f"{what} = {number:,} is more than fits with {n:,} records. "
+                f"Choose at most {most:,}."
+            )
+
+
+def _shuffled(records: Records, seed: int) -> np.ndarray:
+    check_range(0, np.inf, whole=True, seed=seed)
+    return np.random.default_rng(int(seed)).permutation(len(records))
 
 
 def _equal_parts(order: np.ndarray, parts: int) -> np.ndarray:
     """(parts, n // parts) positions; the remainder is left out."""
-    return order[: len(order) // parts * parts].reshape(parts, -1)
+    used = len(order) // parts * parts
+    return order[:used].reshape(parts, -1)
 
 
-def _sides(scheme: str, parts: int, records: Records, dealt: dict, validation: float) -> Sides:
-    """Set validation aside from the positions dealt to each side: (train, test) or (train, test, inference)."""
-    check_range(0, 1, validation=validation)
-    if len(records) < (
-        need := parts * records.classes
-    ):  # Every part should have about one of each class.
-        found = f"{records.name} has {len(records)}. Load more records or fewer classes."
-        raise ValueError(
-            f"{scheme} needs at least {parts} × {records.classes} = {need} records, but {found}"
-        )
-    plan = {}
-    for name, (train, *others) in dealt.items():
-        held_out = round(validation * len(train))
-        refuse(
-            held_out == len(train),
-            f"validation = {validation} leaves no records to train on. Choose less.",
-        )
-        side = {"train": train[held_out:], "validation": train[:held_out]}
-        side |= zip(("test", "inference"), others, strict=False)
-        plan[name] = {part: positions for part, positions in side.items() if len(positions)}
+def _with_validation(records: Records, plan: Mapping[str, Positions], share: float) -> Sides:
+    """Set the first share of every training part aside."""
+    check_range(0, 1, validation=share)
+    for positions in plan.values():
+        aside = round(float(share) * len(positions.train))
+        if aside == len(positions.train):
+            raise ValueError(f"validation = {share} leaves no records to train on. Choose less.")
+        positions.validation = positions.train[:aside]
+        positions.train = positions.train[aside:]
     return Sides(records, plan)

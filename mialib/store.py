@@ -1,7 +1,12 @@
 """A folder of finished folders: made once, checked when read, never half there.
 
-A result is written into a folder beside its place and renamed into it as the last act; `manifest.json` holds
-the checksum of every file. A lock for each key keeps two processes from doing the same work twice."""
+    store = Store(home() / "runs")
+    folder = store.get(key, make)       # `make(folder)` fills an empty folder, if there is none yet
+
+A result is written into a folder beside its place and renamed into it as the last act;
+`manifest.json` holds the checksum of every file. A lock for each key keeps two processes from doing
+the same work twice.
+"""
 
 import errno
 import glob
@@ -18,14 +23,12 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from mialib.errors import as_path
+
 MANIFEST = "manifest.json"
-REFUSALS = {
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EROFS,
-    errno.EACCES,
-    errno.EPERM,
-}  # what a disk may say
+LONGEST_KEY = 200  # Most disks allow 255 bytes, and the store puts a word before some.
+# What a disk may say when it is full, read-only or somebody else's.
+REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 @dataclass(frozen=True)
@@ -34,59 +37,77 @@ class Store:
 
     root: Path
 
-    def get(self, key: str, make: Callable[[Path], None]) -> Path:
-        """Return the folder of `key`; if there is none, call `make(folder)` to fill an empty one."""
+    def __post_init__(self):
+        if not isinstance(self.root, str | Path):
+            raise ValueError(f"A store is asked for by its folder, found {self.root!r}.")
+        object.__setattr__(self, "root", Path(self.root))
+
+    def get(self, key: str, make: Callable[[Path], object]) -> Path:
+        """The folder of `key`; if there is none, `make(folder)` is called to fill an empty one."""
+        if not callable(make):
+            raise TypeError(f"make must be a function that fills a folder, found {make!r}.")
+        found = self.find(key)
+        if found is not None:
+            return found
         folder = self.root / key
-        if self.find(key) is None:
-            with self._locked(key):
-                if not folder.exists():  # Another process may have made it since `find` looked.
-                    self._make(folder, make)
+        with self._locked(key):
+            if not folder.exists():  # Another process may have made it since `find` looked.
+                self._make(folder, make)
         return folder
 
     def find(self, key: str) -> Path | None:
-        """The finished folder of `key`, if it is there and whole; one that is not is moved aside."""
-        if not key or key != Path(key).name or key.startswith(".") or "\0" in key:
-            raise ValueError(
-                f"A key must be a plain name that does not begin with a dot, found {key!r}."
-            )
+        """The folder of `key` if it is there and whole; one that is not whole is moved aside."""
+        _check_key(key)
         folder = self.root / key
-        if folder.exists() and _fault(folder):
-            with self._locked(key):
-                if folder.exists() and (
-                    fault := _fault(folder)
-                ):  # Another process may have mended it meanwhile.
-                    aside = folder.rename(self.root / f".broken-{key}-{time.time_ns()}").name
-                    remedy = f"The folder was moved to {aside} and is made again."
-                    warnings.warn(
-                        f"{folder} is not whole: {fault} is missing or damaged. {remedy}",
-                        stacklevel=3,
-                    )
+        if not folder.exists():
+            return None
+        if _fault(folder) is None:
+            return folder
+        with self._locked(key):
+            # Another process may have mended it meanwhile.
+            fault = _fault(folder) if folder.exists() else None
+            if fault is not None:
+                self._move_aside(folder, fault)
         return folder if folder.exists() else None
+
+    def _move_aside(self, folder: Path, fault: str) -> None:
+        aside = self.root / f".broken-{folder.name}-{time.time_ns()}"
+        folder.rename(aside)
+        warnings.warn(
+            f"{folder} is not whole: {fault} is missing or damaged. "
+            f"The folder was moved to {aside.name} and is made again.",
+            stacklevel=4,
+        )
 
     @contextmanager
     def _locked(self, key: str) -> Iterator[None]:
         """Only one process at a time works on `key`; errors of the disk are explained."""
+        locks = self.root / ".locks"
         try:
-            (self.root / ".locks").mkdir(parents=True, exist_ok=True)
-            with FileLock(self.root / ".locks" / f"{key}.lock"):
+            locks.mkdir(parents=True, exist_ok=True)
+            with FileLock(locks / f"{key}.lock"):
                 yield
         except OSError as error:
             if error.errno not in REFUSALS:
                 raise
-            advice = "Free some space, or set MIALIB_HOME to a folder that you may write. Nothing finished was lost"
-            raise type(error)(error.errno, f"{error.strerror}. {advice}", str(self.root)) from error
+            explained = (
+                f"{error.strerror}. Free some space, or set MIALIB_HOME to a folder that you may "
+                "write. Nothing finished was lost"
+            )
+            raise type(error)(error.errno, explained, str(self.root)) from error
 
-    def _make(self, folder: Path, make: Callable[[Path], None]) -> None:
-        """Called under the lock of its key, so unfinished folders of this key belong to processes that died."""
+    def _make(self, folder: Path, make: Callable[[Path], object]) -> None:
+        """Fill a folder beside its place, and put it there when all is on the disk."""
+        # This is called under the lock of its key, so unfinished folders of this key belong to
+        # processes that died.
         for left_over in self.root.glob(f".unfinished-{glob.escape(folder.name)}-????????"):
             shutil.rmtree(left_over, ignore_errors=True)
         work = self.root / f".unfinished-{folder.name}-{os.urandom(4).hex()}"
         work.mkdir()
         try:
             make(work)
-            write_json(
-                work / MANIFEST, {path.name: _checksum(path) for path in sorted(work.iterdir())}
-            )
+            checksums = {path.name: _checksum(path) for path in sorted(work.iterdir())}
+            write_json(work / MANIFEST, checksums)
             for path in work.iterdir():
                 _flush(path)
             work.rename(folder)
@@ -97,7 +118,8 @@ class Store:
 
 def home() -> Path:
     """The folder for runs and downloads. It is made when something is first written."""
-    if chosen := os.environ.get("MIALIB_HOME"):
+    chosen = os.environ.get("MIALIB_HOME")
+    if chosen:
         return Path(chosen).expanduser()
     checkout = Path(__file__).resolve().parents[1]
     if (checkout / "notebooks" / "source").is_dir():
@@ -106,28 +128,41 @@ def home() -> Path:
 
 
 def write_json(path: Path, content: object) -> None:
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    try:
+        text = json.dumps(content, indent=1, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} cannot be written as JSON: {error}.") from None
+    as_path(path).write_text(text + "\n", encoding="utf-8")
 
 
 def read_json(path: Path) -> dict:
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads(as_path(path).read_text(encoding="utf-8"))
+
+
+def _check_key(key: str) -> None:
+    is_text = isinstance(key, str)
+    if not is_text or not key or key != Path(key).name or key.startswith(".") or "\0" in key:
+        raise ValueError(
+            f"A key must be a plain name that does not begin with a dot, found {key!r}."
+        )
+    if len(key.encode()) > LONGEST_KEY:
+        raise ValueError(
+            f"A key must be a plain name of at most {LONGEST_KEY} bytes, as folders are; "
+            f"found {len(key.encode())}."
+        )
 
 
 def _fault(folder: Path) -> str | None:
     """The first file that is not as it was written; None if the folder is whole."""
     try:
-        written = read_json(folder / MANIFEST).items()
+        checksums = read_json(folder / MANIFEST).items()
     except (OSError, ValueError, AttributeError):
         return MANIFEST
-    files = ((folder / name, checksum) for name, checksum in written)
-    return next(
-        (
-            path.name
-            for path, checksum in files
-            if not path.is_file() or _checksum(path) != checksum
-        ),
-        None,
-    )
+    for name, checksum in checksums:
+        path = folder / name
+        if not path.is_file() or _checksum(path) != checksum:
+            return path.name
+    return None
 
 
 def _checksum(path: Path) -> str:

@@ -1,39 +1,66 @@
-"""Records (x, y) and where they come from: `load` finds a dataset by its name, or one's own by its path.
+"""Records (x, y) and where they come from: `load` finds a dataset by its name, or by its path.
 
 >>> letters = load("letters", size=60)
 >>> letters.x.shape, letters.classes
 ((60, 1, 16, 16), 10)
 
-`embedded` makes letters, shoppers and digits, which need no download; `published` has the papers' data; `records`
-reads one's own. Introduced in notebook 01."""
+- `embedded` makes letters, shoppers and digits, which need no download.
+- `published` has the papers' data.
+- `records` has `Records`, and reads files of one's own.
+
+A dataset that one makes oneself gets a name by `LOADERS["mine"] = function`, where
+`function(size=…, seed=…)` gives `Records`. Introduced in notebook 01.
+"""
 
 import os
+from collections.abc import Callable
 from functools import partial
 from math import inf
 from pathlib import Path
 
 from mialib.data import embedded, published
 from mialib.data.records import Records, load_own, short_name
-from mialib.errors import check_choice, check_range, refuse
+from mialib.errors import check_choice, check_range, plain_number
 
-LOADERS = {"letters": embedded.letters, "shoppers": embedded.shoppers, "digits": embedded.digits}
-LOADERS |= {name: partial(published.load, name) for name in (*published.SCALES, *published.TABLES)}
+__all__ = ["LOADERS", "Records", "embedded", "load", "published", "short_name"]
+
+LOADERS: dict[str, Callable[..., Records]] = {
+    "letters": embedded.letters,
+    "shoppers": embedded.shoppers,
+    "digits": embedded.digits,
+}
+for _name in (*published.SCALES, *published.TABLES):
+    LOADERS[_name] = partial(published.load, _name)
 
 
 def load(name: str | Path, *, size: int | None = None, seed: int = 0) -> Records:
-    """The dataset called `name`, or at that path: a random share of `size` records by `seed`, or as many generated."""
+    """The dataset called `name`, or the one at that path.
+
+    `size` keeps a random share by `seed`; of datasets that are generated, it makes as many.
+    """
+    if not isinstance(name, str | Path):
+        raise ValueError(f"A dataset is asked for by its name or its path, found {name!r}.")
+    size = plain_number(size)
+    seed = plain_number(seed)
     check_range(0, inf, whole=True, seed=seed)
-    check_range(1, inf, whole=True, size=1 if size is None else size)
-    refuse(
-        not isinstance(name, str | Path),
-        f"A dataset is asked for by its name or its path, found {name!r}.",
-    )
-    if name not in LOADERS and os.path.exists(path := os.path.expanduser(name)):
-        path = Path(os.path.abspath(path))
-        return load_own(path, path.stat().st_mtime_ns, size, seed if size else 0)
+    if size is not None:
+        check_range(1, inf, whole=True, size=size)
+    path = os.path.expanduser(name)
+    if str(name) not in LOADERS and os.path.exists(path):
+        absolute = Path(os.path.abspath(path))
+        changed = absolute.stat().st_mtime_ns
+        return load_own(absolute, changed, size, seed if size else 0)
     elsewhere = (
         f" There is no file or folder {str(name)!r} either, seen from the folder that you work in."
     )
-    return LOADERS[check_choice("dataset", str(name), LOADERS, more=elsewhere)](
-        size=size, seed=seed
-    )
+    return _made(check_choice("dataset", str(name), LOADERS, more=elsewhere), size, seed)
+
+
+def _made(name: str, size: int | None, seed: int) -> Records:
+    """What the function called `name` makes, if it makes records."""
+    records = LOADERS[name](size=size, seed=seed)
+    if not isinstance(records, Records):
+        raise ValueError(
+            f"The function in LOADERS[{name!r}] must give Records, found {type(records).__name__}."
+        )
+    return records

@@ -1,11 +1,17 @@
 """The datasets of the papers, in the shapes and scales that the papers use.
 
-- `cifar10`, `cifar100` (60,000 × 3 × 32 × 32), standardised as in CRL; with `_past` only divided by 255, as in PAST.
-- `svhn` (99,289 × 3 × 32 × 32), without `extra`, divided by 255. Torchvision's train and test are put together.
+- `cifar10`, `cifar100` (60,000 × 3 × 32 × 32), standardised as in CRL; with `_past` only divided by
+  255, as in PAST.
+- `svhn` (99,289 × 3 × 32 × 32), without `extra`, divided by 255. Torchvision's train and test are
+  put together.
 - `imagenet`, any share × 3 × 224 × 224, standardised, from a folder that you have.
-- `purchase100` (197,324 × 600), `texas100` (67,330 × 6,169) and `location30` (5,010 × 446), zeros and ones.
+- `purchase100` (197,324 × 600), `texas100` (67,330 × 6,169) and `location30` (5,010 × 446), zeros
+  and ones.
 
-A download is verified before it is used, never unpacked, and kept as `downloads/<name>.npz` under `store.home()`."""
+A download is verified before it is used, never unpacked, and kept as `downloads/<name>.npz` under
+`store.home()`. From top to bottom: what there is (`SCALES`, `TABLES`, `REMOTES`), `load`, images,
+tables, and how a file is fetched and kept.
+"""
 
 import hashlib
 import tarfile
@@ -13,18 +19,19 @@ import tempfile
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path, PureWindowsPath
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from mialib import store
 from mialib.data.records import Records, drawn, read_images
-from mialib.errors import refuse
+
+# What there is.
 
 CLASSES = {
     "cifar10": 10,
@@ -34,43 +41,89 @@ CLASSES = {
     "texas100": 100,
     "location30": 30,
 }
-SCALES = dict.fromkeys(("cifar10_past", "cifar100_past", "svhn"), ((0.0,) * 3, (1.0,) * 3)) | {
-    "cifar10": ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)),
-    "cifar100": ((0.5070, 0.4865, 0.4409), (0.2673, 0.2564, 0.2761)),
-    "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
-}  # the mean and deviation of each channel, in units of 0 … 1
-TABLES = {  # The features, the archive's checksum, and the file with the features, and the labels unless one follows.
-    "purchase100": (600, "git-blob:3efa7476ad5ed7ac3e558d28585a186b38fc5f19", "dataset_purchase"),
-    "location30": (
-        446,
-        "sha256:927203f85a868f8ee17a0ded1dc61699efe602167beabe34fbf45b4b1de94b33",
-        "bangkok",
+
+
+class Scale(NamedTuple):
+    """The mean and the deviation of each colour, in units of 0 … 1."""
+
+    mean: tuple[float, float, float]
+    deviation: tuple[float, float, float]
+
+
+DIVIDED_BY_255 = Scale(mean=(0.0, 0.0, 0.0), deviation=(1.0, 1.0, 1.0))
+SCALES = {
+    "cifar10_past": DIVIDED_BY_255,
+    "cifar100_past": DIVIDED_BY_255,
+    "svhn": DIVIDED_BY_255,
+    "cifar10": Scale(mean=(0.4914, 0.4822, 0.4465), deviation=(0.2023, 0.1994, 0.2010)),
+    "cifar100": Scale(mean=(0.5070, 0.4865, 0.4409), deviation=(0.2673, 0.2564, 0.2761)),
+    "imagenet": Scale(mean=(0.485, 0.456, 0.406), deviation=(0.229, 0.224, 0.225)),
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of zeros and ones in an archive.
+
+    features      how many columns of zeros and ones there are
+    archive       the archive's file name
+    checksum      the archive's, as `sha256:…` or as Git's name for the file, `git-blob:…`
+    feature_file  the file in the archive with the features; a label stands before each row of them
+    label_file    … unless the labels have this file of their own
+    """
+
+    features: int
+    archive: str
+    checksum: str
+    feature_file: str
+    label_file: str | None = None
+
+
+TABLES = {
+    "purchase100": Table(
+        features=600,
+        archive="dataset_purchase.tgz",
+        checksum="git-blob:3efa7476ad5ed7ac3e558d28585a186b38fc5f19",
+        feature_file="dataset_purchase",
     ),
-    "texas100": (
-        6169,
-        "git-blob:966f7ff40b24cf5912ff84759aab9adb8c25f30e",
-        "texas/100/feats",
-        "texas/100/labels",
+    "location30": Table(
+        features=446,
+        archive="dataset_location.tgz",
+        checksum="sha256:927203f85a868f8ee17a0ded1dc61699efe602167beabe34fbf45b4b1de94b33",
+        feature_file="bangkok",
+    ),
+    "texas100": Table(
+        features=6169,
+        archive="dataset_texas.tgz",
+        checksum="git-blob:966f7ff40b24cf5912ff84759aab9adb8c25f30e",
+        feature_file="texas/100/feats",
+        label_file="texas/100/labels",
     ),
 }
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A file elsewhere: its name, its checksum (`sha256:…` or `git-blob:…`) and where it may be had, best first."""
+    """A file elsewhere: its name, its checksum and where it may be had, the best place first."""
 
     file: str
     checksum: str
     addresses: tuple[str, ...]
 
 
-_GITHUB = "https://github.com/privacytrustlab/datasets/raw/169de9de00de049dd2e571cf7279e64698ac046a"
-_PLACES = (_GITHUB, "https://www.comp.nus.edu.sg/~reza/files")
-_FILES = {name: f"dataset_{name.rstrip('0123456789')}.tgz" for name in TABLES}
-REMOTES = {
-    k: Remote(file, TABLES[k][1], tuple(f"{place}/{file}" for place in _PLACES))
-    for k, file in _FILES.items()
-}
+_COMMIT = "169de9de00de049dd2e571cf7279e64698ac046a"
+_PLACES = (
+    f"https://github.com/privacytrustlab/datasets/raw/{_COMMIT}",
+    "https://www.comp.nus.edu.sg/~reza/files",
+)
+
+
+def _remote(table: Table) -> Remote:
+    addresses = tuple(f"{place}/{table.archive}" for place in _PLACES)
+    return Remote(table.archive, table.checksum, addresses)
+
+
+REMOTES = {name: _remote(table) for name, table in TABLES.items()}
 
 
 def load(name: str, *, size: int | None = None, seed: int = 0) -> Records:
@@ -81,37 +134,48 @@ def load(name: str, *, size: int | None = None, seed: int = 0) -> Records:
 @lru_cache(maxsize=2)
 def _share(name: str, folder: Path, size: int | None, seed: int) -> Records:
     if name == "imagenet":
-        from torchvision.transforms import CenterCrop, Compose, Resize
-
-        if not (folder / name).is_dir():
-            advice = f"Unpack it, or put a link to it, so that {folder / name} holds train/<class>/ and val/<class>/."
-            raise FileNotFoundError(
-                f"ImageNet must be asked for at image-net.org and is not downloaded here. {advice}"
-            )
-        records = read_images(
-            folder / name, change=Compose([Resize(256), CenterCrop(224)]), size=size, seed=seed
-        )
+        records = _imagenet(folder / name, size, seed)
     else:
-        whole = _whole(name.removesuffix("_past"), folder)
-        records = (
-            whole if size is None else whole.take(np.sort(drawn(name, len(whole), size, seed)))
-        )
+        records = _whole(name.removesuffix("_past"), folder)
+        if size is not None:
+            positions = drawn(name, len(records), size, seed)
+            records = records.take(np.sort(positions))
     if name in TABLES:
         return records
-    shift, scale = (tuple(round(255 * value, 4) for value in values) for values in SCALES[name])
-    return replace(records, shift=shift, scale=scale)
+    scale = SCALES[name]
+    return replace(records, shift=_times_255(scale.mean), scale=_times_255(scale.deviation))
+
+
+def _times_255(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(round(255 * number, 4) for number in numbers)
 
 
 @lru_cache(maxsize=1)
 def _whole(name: str, folder: Path) -> Records:
     make = _from_archive if name in TABLES else _from_torchvision
-    return Records(
-        name, **cached(folder / f"{name}.npz", partial(make, name, folder)), classes=CLASSES[name]
-    )
+    arrays = cached(folder / f"{name}.npz", partial(make, name, folder))
+    return Records(name, arrays["x"], arrays["y"], CLASSES[name])
+
+
+# Images
+
+
+def _imagenet(folder: Path, size: int | None, seed: int) -> Records:
+    """The middle 224 × 224 pixels of each image, after its shorter side was brought to 256."""
+    from torchvision.transforms import CenterCrop, Compose, Resize
+
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            "ImageNet must be asked for at image-net.org and is not downloaded here. "
+            f"Unpack it, or put a link to it, so that {folder} holds train/<class>/ and "
+            "val/<class>/."
+        )
+    middle = Compose([Resize(256), CenterCrop(224)])
+    return read_images(folder, change=middle, size=size, seed=seed)
 
 
 def _from_torchvision(name: str, folder: Path) -> dict[str, np.ndarray]:
-    """Use the original files if they lie in `folder`, else download them to a place that is then removed."""
+    """Use the original files if they lie in `folder`; otherwise download them, and keep none."""
     folder.mkdir(parents=True, exist_ok=True)
     with suppress(RuntimeError):  # Torchvision's word for missing or damaged.
         return _both_parts(name, folder, download=False)
@@ -119,132 +183,188 @@ def _from_torchvision(name: str, folder: Path) -> dict[str, np.ndarray]:
         try:
             return _both_parts(name, passing, download=True)
         except (RuntimeError, OSError) as error:
-            advice = f"Connect to the internet and try again, or put the original files into {folder} yourself."
-            raise ConnectionError(f"{name} could not be downloaded: {error} {advice}") from error
+            raise ConnectionError(
+                f"{name} could not be downloaded: {error} "
+                "Connect to the internet and try again, "
+                f"or put the original files into {folder} yourself."
+            ) from error
 
 
 def _both_parts(name: str, root: str | Path, *, download: bool) -> dict[str, np.ndarray]:
     """Train and test together: x (n, 3, 32, 32) uint8, y (n,)."""
     from torchvision import datasets
 
-    kinds = ("train", "test") if name == "svhn" else (True, False)
-    parts = [getattr(datasets, name.upper())(root, kind, download=download) for kind in kinds]
-    x = np.concatenate([part.data for part in parts])
-    x = x if name == "svhn" else x.transpose(0, 3, 1, 2)  # CIFAR comes as (n, 32, 32, 3)
-    y = np.concatenate([part.labels if name == "svhn" else part.targets for part in parts])
+    if name == "svhn":
+        parts: list[Any] = [
+            datasets.SVHN(root, part, download=download) for part in ("train", "test")
+        ]
+        x = np.concatenate([part.data for part in parts])
+        y = np.concatenate([part.labels for part in parts])
+    else:
+        dataset = {"cifar10": datasets.CIFAR10, "cifar100": datasets.CIFAR100}[name]
+        parts = [dataset(root, is_train, download=download) for is_train in (True, False)]
+        x = np.concatenate([part.data for part in parts]).transpose(0, 3, 1, 2)  # channels first
+        y = np.concatenate([part.targets for part in parts])
     return {"x": np.ascontiguousarray(x), "y": y.astype(np.int64)}
 
 
+# Tables of zeros and ones
+
+
 def _from_archive(name: str, folder: Path) -> dict[str, np.ndarray]:
-    """Fetch, verify and parse a table of zeros and ones; its labels count from 1."""
-    features, _, *files = TABLES[name]
-    readers = {files[-1]: partial(binary_table, features=0)}
-    readers[files[0]] = partial(binary_table, features=features, label=len(files) == 1)
-    found = read_archive(fetch(REMOTES[name], folder), readers)
-    arrays = {"x": found[files[0]][0], "y": found[files[-1]][1] - 1}
-    Records(name, **arrays, classes=CLASSES[name])  # Refuses what does not fit, before it is kept.
-    return arrays
+    """Fetch, verify and parse a table; its labels count from 1."""
+    table = TABLES[name]
+    archive = fetch(REMOTES[name], folder)
+    if table.label_file is None:
+        readers = {table.feature_file: partial(binary_table, features=table.features)}
+        contents = read_archive(archive, readers)
+        x, labels = contents[table.feature_file]
+    else:
+        readers = {
+            table.feature_file: partial(binary_table, features=table.features, label=False),
+            table.label_file: partial(binary_table, features=0),
+        }
+        contents = read_archive(archive, readers)
+        x, _ = contents[table.feature_file]
+        _, labels = contents[table.label_file]
+    y = labels - 1
+    Records(name, x, y, CLASSES[name])  # Refuses what does not fit, before it is kept.
+    return {"x": x, "y": y}
 
 
-def binary_table(
-    stream: BinaryIO, *, features: int, label: bool = True
-) -> tuple[np.ndarray, np.ndarray]:
-    """Parse rows of a label (if `label`) and `features` zeros and ones: x (n, features) uint8, y (n,) as written."""
-    expected = f"Every row should hold {'a label and ' * label}{features} zeros and ones, with commas between"
+class Rows(NamedTuple):
+    """The rows of a table."""
+
+    x: np.ndarray  # (n, features) uint8
+    y: np.ndarray  # (n,): the labels as they are written, or zeros
+
+
+def binary_table(stream: BinaryIO, *, features: int, label: bool = True) -> Rows:
+    """Parse rows of a label (if `label`) and `features` zeros and ones."""
+    columns = f"a label and {features}" if label else f"{features}"
+    expected = f"Every row should hold {columns} zeros and ones, with commas between"
     try:
-        table = np.loadtxt(
-            stream, np.uint8, comments=None, delimiter=",", quotechar='"', ndmin=2
-        )  # (n, 1 + features)
+        # (n, 1 + features)
+        table = np.loadtxt(stream, np.uint8, comments=None, delimiter=",", quotechar='"', ndmin=2)
     except ValueError as error:
         raise ValueError(f"{expected}, but {error}") from error
-    x, y = np.ascontiguousarray(table[:, int(label) :]), table[:, 0].astype(np.int64) * label
-    found = f"found {len(table)} rows of {table.shape[1]} numbers up to {table.max(initial=0)}"
-    refuse(
-        table.shape[1] != label + features or x.max(initial=0) > 1 or not len(table),
-        f"{expected}; {found}.",
-    )
-    return x, y
+    first = 1 if label else 0
+    x = np.ascontiguousarray(table[:, first:])
+    is_binary = x.max(initial=0) <= 1
+    if len(table) == 0 or table.shape[1] != first + features or not is_binary:
+        raise ValueError(
+            f"{expected}; found {len(table)} rows of {table.shape[1]} numbers "
+            f"up to {table.max(initial=0)}."
+        )
+    y = table[:, 0].astype(np.int64) if label else np.zeros(len(table), np.int64)
+    return Rows(x, y)
 
 
-def read_archive(path: Path, readers: dict[str, Callable[[BinaryIO], tuple]]) -> dict[str, tuple]:
-    """Read files of a .tgz, each by its reader; all entries must be plain and stay inside the archive."""
-    found, seen = {}, []
+Reader = Callable[[BinaryIO], Rows]
+
+
+def read_archive(path: Path, readers: Mapping[str, Reader]) -> dict[str, Rows]:
+    """Read files of a .tgz, each by its reader; all entries must stay inside the archive."""
+    contents = {}
+    names = []
     try:
         with tarfile.open(path, "r|gz") as archive:
             for entry in archive:
-                place = PureWindowsPath(
-                    entry.name
-                )  # It knows every way out: both slashes, drives and "..".
-                if place.anchor or ".." in place.parts or not (entry.isfile() or entry.isdir()):
-                    raise ValueError(
-                        f"{path.name} is not safe: {entry.name!r} climbs out or is a link. Delete it."
-                    )
-                seen.append(name := place.as_posix())
-                if name in readers and entry.isfile():
-                    found[name] = readers[name](archive.extractfile(entry))
+                name = _safe_name(path, entry)
+                names.append(name)
+                stream = archive.extractfile(entry) if name in readers else None
+                if stream is not None:
+                    contents[name] = readers[name](stream)  # type: ignore[arg-type]
     except (tarfile.ReadError, EOFError, zlib.error) as error:
         raise ValueError(
             f"{path.name} is not a whole .tgz archive: {error}. Delete it and load again."
         ) from error
-    if missing := sorted(readers.keys() - found.keys()):
+    missing = sorted(readers.keys() - contents.keys())
+    if missing:
+        there = ", ".join(names) or "nothing"
+        raise ValueError(f"{path.name} should hold {', '.join(missing)}, but holds {there}.")
+    return contents
+
+
+def _safe_name(path: Path, entry: tarfile.TarInfo) -> str:
+    """The entry's name, if it is a plain file or folder that stays inside."""
+    place = PureWindowsPath(entry.name)  # It knows every way out: both slashes, drives and "..".
+    is_plain = entry.isfile() or entry.isdir()
+    if place.anchor or ".." in place.parts or not is_plain:
         raise ValueError(
-            f"{path.name} should hold {', '.join(missing)}, but holds {', '.join(seen) or 'nothing'}."
+            f"{path.name} is not safe: {entry.name!r} climbs out or is a link. Delete it."
         )
-    return found
+    return place.as_posix()
+
+
+# How a file is fetched and kept.
 
 
 def fetch(remote: Remote, folder: Path) -> Path:
     """Return the verified file in `folder`, from the first address that gives the right one."""
+    place = folder / remote.file
+    faults = []
+    if place.exists():
+        try:
+            return verify(place, remote.checksum)
+        except (OSError, ValueError) as error:
+            faults.append(f"{place}: {error}")
+    for address in remote.addresses:
+        try:
+            return _download(address, place, remote.checksum)
+        except (OSError, ValueError) as error:  # What requests raises is an OSError.
+            faults.append(f"{address}: {error}")
+    tried = "".join(f"\n  {fault}" for fault in faults)
+    raise ConnectionError(
+        f"{remote.file} could not be had from any of its {len(remote.addresses)} addresses:"
+        f"{tried}\n"
+        f"Connect to the internet and try again, or put the file into {folder} yourself."
+    )
+
+
+def _download(address: str, place: Path, checksum: str) -> Path:
+    """Download one file; it takes its place when it is verified, and not before."""
     from pooch import HTTPDownloader
     from tqdm.auto import tqdm
 
-    place, faults = folder / remote.file, []
-    for address in (place, *remote.addresses) if place.exists() else remote.addresses:
-        try:
-            if address is place:
-                return verify(place, remote.checksum)
-            bar = tqdm(desc=remote.file, total=1, unit="B", unit_scale=True, delay=2, leave=False)
-            with bar, atomically(place) as unfinished:
-                HTTPDownloader(progressbar=bar, timeout=30)(address, str(unfinished), None)
-                verify(unfinished, remote.checksum)
-            return place
-        except (OSError, ValueError) as error:  # What requests raises is an OSError.
-            faults.append(f"{address}: {error}")
-    tried = "\n  ".join(
-        [
-            f"{remote.file} could not be had from any of its {len(remote.addresses)} addresses:",
-            *faults,
-        ]
-    )
-    raise ConnectionError(
-        f"{tried}\nConnect to the internet and try again, or put the file into {folder} yourself."
-    )
+    bar: Any = tqdm(desc=place.name, total=1, unit="B", unit_scale=True, delay=2, leave=False)
+    with bar, atomically(place) as unfinished:
+        HTTPDownloader(progressbar=bar, timeout=30)(address, str(unfinished), None)
+        verify(unfinished, checksum)
+    return place
 
 
 def verify(path: Path, checksum: str) -> Path:
-    """Return `path` if the file has this checksum, `sha256:…` or Git's name for it, `git-blob:…`; raise if not."""
+    """Return `path` if the file has this checksum, `sha256:…` or Git's own `git-blob:…`."""
     content = path.read_bytes()
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
-    found = f"sha256:{hashlib.sha256(content).hexdigest()}", f"git-blob:{blob.hexdigest()}"
-    wrong = f"{path.name} ({len(content):,} bytes) is not the file that was expected"
-    refuse(
-        checksum.lower() not in found,
-        f"{wrong}: it should be {checksum}, but is {' or '.join(found)}.",
-    )
+    found = (f"sha256:{hashlib.sha256(content).hexdigest()}", f"git-blob:{blob.hexdigest()}")
+    if checksum.lower() not in found:
+        raise ValueError(
+            f"{path.name} ({len(content):,} bytes) is not the file that was expected: "
+            f"it should be {checksum}, but is {' or '.join(found)}."
+        )
     return path
 
 
 @contextmanager
 def atomically(path: Path) -> Iterator[Path]:
-    """Give a path to write, in a folder beside `path`; it takes its place at the end, or vanishes if that is never."""
+    """Give a path to write, in a folder beside `path`.
+
+    The file takes its place at the end, or vanishes if the end is never reached.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as passing:
-        yield (unfinished := Path(passing, path.name))
+        unfinished = Path(passing, path.name)
+        yield unfinished
         unfinished.replace(path)
 
 
 def cached(path: Path, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The arrays in `path`, an `.npz` without pickle; if it is missing or damaged, `make` them and write it."""
+    """The arrays in `path`, an `.npz` without pickle.
+
+    If it is missing or damaged, they are made and written.
+    """
     if path.exists():
         try:
             with np.load(path, allow_pickle=False) as file:
@@ -253,5 +373,5 @@ def cached(path: Path, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, n
             warnings.warn(f"{path.name} is damaged ({error}); it is made again.", stacklevel=2)
     arrays = make()
     with atomically(path) as unfinished, unfinished.open("wb") as file:
-        np.savez(file, **arrays)
+        np.savez(file, **arrays)  # type: ignore[arg-type]
     return arrays

@@ -1,4 +1,4 @@
-"""The embedded datasets and `Records`: the same seed gives the same records, and bad arrays are refused."""
+"""The embedded datasets and `Records`: a seed gives the same records, bad arrays are refused."""
 
 from dataclasses import replace
 
@@ -9,8 +9,8 @@ from scipy.stats import chisquare
 from sklearn.datasets import load_digits
 
 from mialib import data
-from mialib.course import embedded as course
 from mialib.data import Records
+from mialib.data import embedded as course
 
 SHAPES = {"letters": (1, 16, 16), "shoppers": (600,), "digits": (1, 8, 8)}
 CLASSES = {"letters": 10, "shoppers": 100, "digits": 10}
@@ -67,7 +67,10 @@ def test_letters_are_drawn_evenly_from_all_classes():
 
 @pytest.mark.parametrize(("name", "share"), [("letters", 0.17), ("shoppers", 0.3)])
 def test_two_seeds_are_samples_of_one_distribution(name, share):
-    """The mean record of each class under one seed recognises the classes of the other; chance is 0.1 and 0.01."""
+    """The mean record of each class under one seed recognises the classes of the other.
+
+    Chance is 0.1 and 0.01.
+    """
     first, second = (data.load(name, size=2000, seed=seed) for seed in (0, 1))
     means = np.stack([first.x[first.y == c].mean(axis=0).ravel() for c in range(first.classes)])
     alike = np.corrcoef(second.x.reshape(2000, -1), means)[:2000, 2000:]
@@ -89,6 +92,26 @@ def test_digits_end():
 def test_a_size_that_is_no_count_is_refused(size):
     with pytest.raises(ValueError, match="size must be"):
         data.load("letters", size=size)
+
+
+@pytest.mark.parametrize("name", ["letters", "shoppers"])
+def test_more_than_fits_is_refused_at_once_with_what_fits(name):
+    with pytest.raises(ValueError, match=rf"{name} would take .* GB.* a size of at most \d\d\d,"):
+        data.load(name, size=2**31)
+
+
+@pytest.mark.parametrize("seed", [None, -1, 0.5, "one", [1]])
+def test_a_seed_that_is_no_whole_number_is_refused(seed):
+    with pytest.raises(ValueError, match="seed must be a whole number"):
+        data.load("digits", seed=seed)
+
+
+def test_a_loader_of_ones_own_must_give_records(monkeypatch, good):
+    monkeypatch.setitem(data.LOADERS, "mine", lambda **options: good)
+    assert data.load("mine") is good
+    monkeypatch.setitem(data.LOADERS, "mine", lambda **options: (good.x, good.y))
+    with pytest.raises(ValueError, match=r"LOADERS\['mine'\] must give Records, found tuple"):
+        data.load("mine")
 
 
 def test_an_unknown_name_brings_the_nearest():
@@ -130,6 +153,25 @@ def test_lists_serve_as_arrays():
     assert records.take([1]).scaled().tolist() == [[2.0, 3.0]]
 
 
+def test_numbers_of_any_kind_become_plain_settings(good):
+    from_lists = replace(good, shift=[1, 2], scale=np.array([3.0, 4.0]), classes=np.int64(2))
+    from_tuples = replace(good, shift=(1, 2), scale=(3.0, 4.0), classes=2)
+    assert from_lists.shift == (1, 2)
+    assert from_lists.scale == (3.0, 4.0)
+    assert from_lists.fingerprint == from_tuples.fingerprint
+    assert replace(good, shift=3.0).shift == (3.0,)
+
+
+def test_whole_labels_stored_as_floats_pass(good):
+    assert replace(good, y=np.array([0.0, 1.0, 1.0])).fingerprint == good.fingerprint
+
+
+@pytest.mark.parametrize("positions", [[3], [[0]], ["a"], None, [0.5], [True, False]])
+def test_positions_that_are_not_there_are_refused(good, positions):
+    with pytest.raises(ValueError, match="mine: positions"):
+        good.take(positions)
+
+
 def test_the_callers_array_stays_writable(good):
     x = np.zeros((3, 2))
     records = replace(good, x=x)
@@ -166,7 +208,7 @@ def test_the_fingerprint_ignores_the_name_and_the_layout(good):
         ({"x": np.zeros((2, 2))}, "one label for each of the 2 records"),
         ({"y": np.zeros((3, 1), int)}, r"found shape \(3, 1\)"),
         ({"x": np.zeros((0, 2)), "y": np.zeros(0, int), "index": np.zeros(0, int)}, "no records"),
-        ({"y": np.array([0.0, 1.0, 1.0])}, "labels must be integers, found float64"),
+        ({"y": np.array([0.0, 0.5, 1.0])}, "labels must be integers, found an array of float64"),
         ({"y": np.array(["a", "b", "c"])}, "labels must be integers"),
         ({"y": np.array([0, 1, 2])}, r"0 … 1, found 0 … 2"),
         ({"y": np.array([-1, 0, 1])}, "found -1 … 1"),
@@ -179,6 +221,17 @@ def test_the_fingerprint_ignores_the_name_and_the_layout(good):
         ({"shift": (1.0, 2.0, 3.0)}, "shift must have 1 or 2 numbers"),
         ({"scale": (1.0, 2.0, 3.0)}, "scale must have 1 or 2 numbers"),
         ({"scale": (0.0,)}, "scale must not be 0"),
+        ({"scale": (np.nan,)}, "scale must be a number"),
+        ({"shift": ("a",)}, "shift must be a number"),
+        ({"shift": None}, "shift must be a number"),
+        ({"x": np.full((3, 2), 1e300)}, "too large for float32"),
+        ({"x": [[1, 2], [3], [4, 5]]}, "different lengths"),
+        ({"x": None}, "x must be"),
+        ({"classes": 2.5}, "classes must be a whole number"),
+        ({"classes": None}, "classes must be a whole number"),
+        ({"classes": 0}, "classes must be a whole number"),
+        ({"name": None}, "name of a dataset must be a text"),
+        ({"index": ["a", "b", "c"]}, "index must be integers"),
     ],
 )
 def test_bad_arrays_are_refused_with_a_reason(good, change, complaint):

@@ -1,4 +1,7 @@
-"""Data of one's own, from an .npz or a folder of images: read rightly or refused, and never remembered by its path."""
+"""Data of one's own, from an .npz or a folder of images: read rightly or refused.
+
+Their path is never written down.
+"""
 
 import io
 import os
@@ -17,7 +20,7 @@ from mialib import data, runs
 from mialib.store import Store
 from mialib.training import Recipe
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
+SHARED = Path(__file__).parents[3] / "shared" / "data"
 CLASSES = "airplane automobile bird cat deer dog frog horse ship truck".split()
 
 
@@ -356,7 +359,8 @@ def test_short_names():
 def test_cifar10_from_its_images_and_from_its_arrays(tmp_path):
     arrays = {"x_train": [], "y_train": [], "x_test": [], "y_test": []}
     with tarfile.open(SHARED / "cifar10_jpeg.tar.xz", "r|xz") as archive:
-        # The archive starts with the 10,000 test images; every tenth serves here, by turns for train and test.
+        # The archive starts with the 10,000 test images; every tenth serves here, by turns for
+        # train and test.
         for number, entry in zip(range(10_000), (e for e in archive if e.isfile()), strict=False):
             if number % 10 == 0:
                 part, (label, name) = (

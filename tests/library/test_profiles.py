@@ -1,4 +1,4 @@
-"""Every configuration of every profile builds and takes two steps; the shapes it is tried with are the real ones."""
+"""Every configuration of every profile builds and takes two steps, in the real shapes."""
 
 import math
 from dataclasses import replace
@@ -7,8 +7,7 @@ import pytest
 
 import dry_run
 from mialib import data, defenses, models, profiles
-from mialib.configurations import describe, parse
-from mialib.defenses.pruning import imp
+from mialib.configurations import describe, imp, parse
 
 EXPERIMENTS = {
     f"{profile.name} {name}": configuration
@@ -32,7 +31,7 @@ def test_a_configuration_survives_being_written_down(name):
 @pytest.mark.parametrize("name", ["letters", "shoppers"])
 def test_the_dry_run_knows_the_embedded_shapes(name):
     records = data.load(name)
-    assert dry_run.SHAPES[name] == (len(records), records.x.shape[1:], records.classes)
+    assert dry_run.DATASETS[name] == (len(records), records.x.shape[1:], records.classes)
 
 
 def test_members_of_the_sparsity_paper_are_fourteen_thousand():
@@ -75,7 +74,7 @@ SPARSITY = {
 
 @pytest.mark.parametrize("name", SPARSITY)
 def test_sparse_networks_train_by_the_papers_table(name):
-    """300 epochs in batches of 256 with momentum 0.9, a tenth of the rate from 150 and again from 225."""
+    """300 epochs, batches of 256, momentum 0.9, a tenth of the rate from 150 and from 225."""
     configuration = EXPERIMENTS[f"paper sparsity {name}"]
     lr, decay = SPARSITY[name]
     for stage in (*configuration.before, configuration):

@@ -1,6 +1,7 @@
-"""The papers' datasets from small files in the original formats, served by this machine, whole and broken.
+"""The papers' datasets from small files in the original formats, whole and broken.
 
-Nothing here needs the internet: the addresses and checksums of the downloads are replaced by those of the small files.
+Nothing here needs the internet: this machine serves the files, and the addresses and checksums of
+the downloads are replaced by those of the small files.
 """
 
 import hashlib
@@ -34,7 +35,10 @@ def forget() -> None:
 
 @dataclass
 class Site:
-    """A web site of this machine: `files` by name; those in `cut` break off half-way; `asked` counts the calls."""
+    """A web site of this machine: `files` by name; those in `cut` break off half-way.
+
+    `asked` counts the calls.
+    """
 
     address: str
     files: dict[str, bytes] = field(default_factory=dict)
@@ -108,7 +112,7 @@ def csv(rows) -> bytes:
 
 
 def original(name: str, n: int = 40) -> tuple[bytes, np.ndarray, np.ndarray]:
-    """A small archive laid out as the published one, with the features and (from 0) the labels that it holds."""
+    """A small archive laid out as the published one, its features and (from 0) its labels."""
     features, classes = SHAPES[name]
     rng = np.random.default_rng(features)
     x, y = rng.integers(0, 2, (n, features)), rng.integers(0, classes, n)
@@ -389,7 +393,10 @@ def test_tables_parse_as_written(y, features, seed, newline, quotes, last):
 
 
 def by_hand(text: str) -> tuple[list, list]:
-    """The slow parser: rows of a label and two features, blank lines passed over; anything else is a ValueError."""
+    """The slow parser: rows of a label and two features, blank lines passed over.
+
+    Anything else is a ValueError.
+    """
     rows = [[int(value) for value in row.split(",")] for row in text.split("\n") if row]
     if not rows or any(
         len(row) != 3 or not 0 <= row[0] <= 255 or not set(row[1:]) <= {0, 1} for row in rows
@@ -424,7 +431,7 @@ def md5(content: bytes) -> str:
 
 
 def cifar(monkeypatch, site, name: str, n: int = 4) -> tuple[np.ndarray, list[int]]:
-    """Offer a small CIFAR in the original format: pickled batches of n rows in a .tar.gz, with their checksums."""
+    """Offer a small CIFAR in the original format: pickled batches of n rows in a .tar.gz."""
     from torchvision.datasets import CIFAR10, CIFAR100
 
     dataset, key, classes = {

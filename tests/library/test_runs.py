@@ -1,19 +1,22 @@
 """Runs: made once, the same bits from the store as fresh, and a key for every difference."""
 
 import json
+import linecache
 import pickle
 import sys
 from dataclasses import dataclass, fields, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
+from tqdm.notebook import tqdm as notebook_bar
 
-from mialib import data, defenses, runs
+from mialib import data, defenses, models, progress, query, runs
 from mialib.configurations import CODE_VERSION, Configuration, Stage, describe, parse
-from mialib.defenses import L1, Past, Plain
-from mialib.signals import predict
+from mialib.defenses import L1, Defense, EarlyStopping, Past, Plain
+from mialib.query import predict
 from mialib.store import Store, read_json
 from mialib.training import Recipe, fit
 
@@ -28,18 +31,19 @@ FILES = {
 
 
 @dataclass(frozen=True)
-class Mild(Plain):
+class Mild(Defense):
     """A defense with settings; it does nothing else."""
 
-    strength: float = 0.5
+    lam: float = 0.5
     layers: tuple[int, ...] = (1, 2)
 
 
-class Spy(Plain):
+class Spy(Defense):
     """Notes what it may tune on, and with how many threads."""
 
     def prepare(self, training):
-        Spy.reference, Spy.threads = training.reference[0].numpy(), torch.get_num_threads()
+        Spy.inference = training.inference[0].numpy()
+        Spy.threads = torch.get_num_threads()
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +123,7 @@ def test_the_signals_are_those_of_the_saved_weights(run):
         [predict(run.load_model(), part) for part in (run.side.train, run.side.test)]
     )
     assert_allclose(run.signals.logits, logits, atol=1e-5)
-    assert_array_equal(run.signals.members().record, run.side.train.index)
+    assert_array_equal(run.signals.members().record_index, run.side.train.index)
 
 
 def test_the_metrics_follow_from_the_signals(run):
@@ -168,7 +172,7 @@ def test_a_run_without_a_trace_says_how_to_get_one(run):
 def test_a_run_uses_its_inference_part_and_its_threads(tiny, store):
     configuration = tiny.but(defense=Spy(), threads=torch.get_num_threads() + 1)
     side = runs.get(configuration, store=store).side
-    assert_array_equal(Spy.reference, side.inference.scaled())
+    assert_array_equal(Spy.inference, side.inference.scaled())
     assert Spy.threads == configuration.threads
 
 
@@ -263,13 +267,14 @@ def test_the_key_changes_with_the_version_of_the_code(tiny, monkeypatch):
     assert tiny.key != before
 
 
-KEYS = {1: "dde963c637734b84"}  # CODE_VERSION → the end of the key
+KEYS = {2: "24e1490ecbb4da3d"}  # CODE_VERSION → the end of the key
 
 
 def test_the_key_is_the_same_as_ever(tiny):
     assert tiny.key.endswith(KEYS[CODE_VERSION]), (
-        "The same configuration has another key than before, so nothing that was kept is found again. Leave what is "
-        "new out of `describe` where it has its default, as `before` is, or raise CODE_VERSION and write the new key."
+        "The same configuration has another key than before, so nothing that was kept is found "
+        "again. Leave what is new out of `describe` where it has its default, as `before` is, or "
+        "raise CODE_VERSION and write the new key."
     )
     assert "before" not in describe(tiny)
 
@@ -380,7 +385,7 @@ def test_tuning_is_training_on_by_hand(run, tiny, kept):
     model, side = run.load_model(), tiny.side_records()
     options = {
         "defense": Past(0.01),
-        "reference": side.inference,
+        "inference": side.inference,
         "seed": tuned.seed_for("fit"),
         "device": "cpu",
     }
@@ -412,10 +417,235 @@ def test_several_may_go_on_from_one_origin_side_by_side(run, tiny, kept, store):
 
 def test_tuning_that_fails_leaves_the_origin(tiny, store):
     diverging = tiny.then(Past(1e38), TUNING)
-    with pytest.raises(FloatingPointError, match=r"Past\(strength=1e\+38"):
+    with pytest.raises(FloatingPointError, match=r"Past\(lam=1e\+38"):
         runs.get(diverging, store=store)
     assert store.find(tiny.key)
     assert store.find(diverging.key) is None
+
+
+# ---------------------------------------------------------------- code of one's own
+
+CELL = """
+from dataclasses import dataclass
+from mialib.training import Defense
+
+@dataclass(frozen=True)
+class L1(Defense):
+    lam: float = 1e-4
+
+    def loss(self, training, x, y):
+        return super().loss(training, x, y) * FACTOR
+"""
+
+
+@pytest.fixture
+def cell():
+    """Run a cell as a notebook does; give the class `L1` that it defines."""
+    numbers = iter(range(100))
+
+    def run_cell(factor):
+        text = CELL.replace("FACTOR", str(factor))
+        file = f"<cell of test_runs {next(numbers)}>"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        names = {"__name__": "__main__"}
+        exec(compile(text, file, "exec"), names)
+        return names["L1"]
+
+    return run_cell
+
+
+def test_a_defense_that_is_edited_and_run_again_is_trained_anew(tiny, store, cell, fits):
+    first = runs.get(tiny.but(defense=cell(1.0)()), store=store)
+    again = runs.get(tiny.but(defense=cell(1.0)()), store=store)
+    edited = runs.get(tiny.but(defense=cell(2.0)()), store=store)
+    assert again.folder == first.folder != edited.folder
+    assert len(fits) == 2
+    assert not np.array_equal(first.signals.logits, edited.signals.logits)
+
+
+def test_a_class_of_ones_own_is_not_handed_the_run_of_the_librarys(tiny, store, cell):
+    own = runs.get(tiny.but(defense=cell(1.0)()), store=store)
+    librarys = runs.get(tiny.but(defense=L1()), store=store)
+    assert own.folder != librarys.folder
+    provenance = read_json(own.folder / "provenance.json")
+    assert list(provenance["own_code"]) == ["__main__.L1"]
+    assert "own_code" not in read_json(librarys.folder / "provenance.json")
+
+
+def test_code_without_a_source_is_trained_anew_each_time_and_says_so(tiny, store, fits):
+    names = {"__name__": "__main__", "Defense": Defense}
+    exec("class Made(Defense):\n    def start_epoch(self, training): pass", names)
+    configuration = tiny.but(defense=names["Made"]())
+    found = []
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="Made has no source. So the run is trained anew"):
+            found.append(runs.get(configuration, store=store))
+    assert len(fits) == 2
+    assert found[0].folder != found[1].folder
+    assert_array_equal(found[0].signals.logits, found[1].signals.logits)
+    with pytest.warns(UserWarning, match="trained anew"):
+        pair = runs.get_all([configuration, configuration], store=store)
+    assert len(fits) == 3
+    assert pair[0].folder == pair[1].folder
+
+
+# ---------------------------------------------------------------- several runs
+
+
+def test_names_that_a_notebook_registered_are_known_in_other_processes(tiny, store, monkeypatch):
+    """Functions inside a function travel by their content, as those of a notebook do."""
+    records = data.load("digits", size=240)
+    taken = np.arange(120)
+
+    def loader(*, size=None, seed=0):
+        return records.take(taken)
+
+    def network(shape, classes, *, width=4):
+        return models.mlp(shape, classes, widths=(width,))
+
+    @dataclass(frozen=True)
+    class Doubled(Defense):
+        def loss(self, training, x, y):
+            assert "Doubled" in defenses.DEFENSES
+            return 2 * super().loss(training, x, y)
+
+    monkeypatch.setitem(data.LOADERS, "mine", loader)
+    monkeypatch.setitem(models.MODELS, "own", network)
+    monkeypatch.setitem(defenses.DEFENSES, "Doubled", Doubled)
+    own = tiny.but(data="mine", size=None, model="own", options={"width": 5}, defense=Doubled())
+    both = [own, own.but(side="shadow")]
+    side_by_side = runs.get_all(both, store=store, jobs=2)
+    alone = runs.get(own, store=Store(store.root / "alone"))
+    assert_array_equal(side_by_side[0].signals.logits, alone.signals.logits)
+    assert len(alone.side.train) == 20
+
+
+def test_what_was_registered_for_one_call_is_forgotten_by_the_next(tiny, store, monkeypatch):
+    """A worker process serves many calls; a name that was taken back must be unknown there, too."""
+
+    def narrow(shape, classes, *, widths=()):
+        return models.mlp(shape, classes, widths=(3,))
+
+    pair = [tiny, tiny.but(side="shadow")]
+    with monkeypatch.context() as patch:
+        patch.setitem(models.MODELS, "mlp", narrow)
+        other = runs.get_all(pair, store=store, jobs=2)
+    usual = runs.get_all(pair, store=store, jobs=2)
+    assert other[0].metrics != usual[0].metrics
+    assert usual[0].metrics == runs.get(tiny, store=Store(store.root / "alone")).metrics
+
+
+def test_a_generator_of_configurations_gives_all_its_runs(tiny, store):
+    found = runs.get_all((tiny.but(seed=seed) for seed in (0, 1)), store=store, jobs=1)
+    assert [run.configuration.seed for run in found] == [0, 1]
+    assert all(store.find(run.configuration.key) for run in found)
+
+
+def test_no_configurations_give_no_runs(store):
+    assert runs.get_all([], store=store) == []
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_that_diverges_does_not_lose_the_others(tiny, store, jobs):
+    diverging = tiny.but(recipe=Recipe(epochs=2, lr=1e30))
+    unknown = tiny.but(split="sixparts")
+    good = [tiny, tiny.but(side="shadow")]
+    with pytest.raises(runs.RunsFailedError) as caught:
+        runs.get_all([diverging, *good, unknown], store=store, jobs=jobs)
+    message = str(caught.value)
+    assert message.startswith("2 of 4 missing runs failed")
+    assert f"{diverging.name}: DivergedError: A loss or weight was NaN" in message
+    assert "no split 'sixparts'; did you mean 'six_parts'?" in message
+    assert set(caught.value.reasons) == {diverging.name, unknown.name}
+    assert all(store.find(one.key) for one in good)
+    assert store.find(diverging.key) is None
+
+
+def test_a_single_run_that_is_missing_fails_as_it_is(tiny, store):
+    runs.get(tiny, store=store)
+    with pytest.raises(FloatingPointError):
+        runs.get_all([tiny, tiny.but(recipe=Recipe(epochs=2, lr=1e30))], store=store)
+
+
+class Shown(notebook_bar):
+    """A notebook's bar that remembers how it ended."""
+
+    every: ClassVar[list] = []
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options, disable=False)
+        self.every.append(self)
+
+    def close(self):
+        self.ended = (self.n, self.total)
+        super().close()
+        self.style = self.container.children[1].bar_style
+
+
+@pytest.fixture
+def bars(monkeypatch):
+    """The bars that are shown in this process."""
+    monkeypatch.setattr(progress, "tqdm", Shown)
+    Shown.every.clear()
+    return Shown.every
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_several_runs_show_one_bar_that_ends_whole(tiny, store, bars, capfd, jobs):
+    tuned = tiny.then(EarlyStopping(patience=1), replace(TUNING, epochs=9))
+    several = [tuned.but(validation=0.2), tiny.but(side="shadow"), tiny.but(seed=1)]
+    runs.get_all(several, store=store, jobs=jobs)
+    (bar,) = bars
+    done, total = bar.ended
+    assert done == total == 2 + 9 + 2 + 2  # It stopped early, and still all is done.
+    assert bar.style != "danger"
+    assert "training" not in capfd.readouterr().err  # Nor do other processes show any.
+
+
+def test_one_run_shows_one_bar_for_all_its_trainings_from_the_beginning(tiny, store, bars):
+    runs.get(tiny.then(Plain(), TUNING), store=store)
+    (bar,) = bars
+    assert bar.ended == (4, 4)
+    assert bar.delay == 0
+    assert bar.style != "danger"
+    runs.get(tiny, store=store)
+    assert len(bars) == 1  # What is there needs no bar.
+
+
+def test_a_run_that_fails_leaves_its_bar_unfinished(tiny, store, bars):
+    with pytest.raises(FloatingPointError):
+        runs.get(tiny.but(recipe=Recipe(epochs=2, lr=1e30)), store=store)
+    (bar,) = bars
+    assert bar.style == "danger"
+
+
+# ---------------------------------------------------------------- asking a run
+
+
+def test_a_run_answers_more_questions(run):
+    asked = run.ask(noise=True, gradient=True)
+    model = run.load_model()
+    expected = query.extra_columns(
+        model, query.members_then_nonmembers(run.side), noise=True, gradient=True
+    )
+    assert set(asked.extra) == set(expected)
+    for name, column in expected.items():
+        assert_array_equal(asked.column(name), column)
+    assert_array_equal(asked.logits, run.signals.logits)
+    assert not run.signals.extra
+
+
+def test_the_network_is_loaded_to_the_device_of_its_configuration(run, monkeypatch):
+    asked = []
+
+    def pick_device(device):
+        asked.append(device)
+        return torch.device("meta")
+
+    monkeypatch.setattr(runs, "pick_device", pick_device)
+    elsewhere = runs.Run(run.configuration.but(device="auto"), run.folder)
+    assert {weight.device.type for weight in elsewhere.load_model().parameters()} == {"meta"}
+    assert asked == ["auto"]
 
 
 # ---------------------------------------------------------------- bad input
@@ -443,6 +673,34 @@ def test_an_unknown_setting_brings_the_nearest(tiny):
         tiny.but(sead=1)
 
 
+@pytest.mark.parametrize("bad", [None, 3, "letters", Recipe(), [Configuration()]])
+def test_what_is_no_configuration_is_refused(bad, store):
+    with pytest.raises(TypeError, match="by its Configuration, found"):
+        runs.get(bad, store=store)
+    with pytest.raises(TypeError, match="Configuration"):
+        runs.get_all([bad], store=store)
+    with pytest.raises(TypeError, match="found"):
+        runs.get_all(3, store=store)
+
+
+@pytest.mark.parametrize("bad", ["folder", 3, Recipe()])
+def test_what_is_no_store_is_refused(tiny, bad):
+    for call in (lambda: runs.get(tiny, store=bad), lambda: runs.get_all([tiny], store=bad)):
+        with pytest.raises(TypeError, match=r"must be a mialib\.store\.Store"):
+            call()
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, "two", True])
+def test_a_bad_number_of_processes_is_refused(tiny, store, jobs):
+    with pytest.raises(ValueError, match="jobs must be a whole number"):
+        runs.get_all([tiny], store=store, jobs=jobs)
+
+
+def test_a_seed_that_deals_anew_each_time_is_refused(tiny):
+    with pytest.raises(ValueError, match="split_seed must be a whole number"):
+        tiny.but(split_seed=None)
+
+
 def test_an_unknown_defense_brings_the_nearest(tiny):
     with pytest.raises(ValueError, match="no defense 'Plane'; did you mean 'Plain'"):
         parse({**describe(tiny), "defense": {"name": "Plane"}})
@@ -450,7 +708,7 @@ def test_an_unknown_defense_brings_the_nearest(tiny):
 
 # ---------------------------------------------------------------- the same numbers tomorrow
 
-GOLDEN = {1: {"mlp": 2.1496, "resnet20": 2.0129}}  # CODE_VERSION → final loss
+GOLDEN = {2: {"mlp": 2.1496, "resnet20": 2.0129}}  # CODE_VERSION → final loss
 
 
 @pytest.mark.parametrize(
@@ -459,6 +717,7 @@ GOLDEN = {1: {"mlp": 2.1496, "resnet20": 2.0129}}  # CODE_VERSION → final loss
 def test_the_same_configuration_gives_the_same_numbers_as_ever(tiny, kept, model, options):
     found = runs.get(tiny.but(model=model, options=options), store=kept).history[-1]["loss"]
     assert found == pytest.approx(GOLDEN[runs.CODE_VERSION][model], abs=2e-3), (
-        "The same configuration gives other numbers than before. If that is meant, raise CODE_VERSION, so that no "
-        "old run is taken for a new one, and write the new numbers beside it here."
+        "The same configuration gives other numbers than before. If that is meant, raise "
+        "CODE_VERSION, so that no old run is taken for a new one, and write the new numbers beside "
+        "it here."
     )

@@ -1,4 +1,4 @@
-"""How the papers share out their records: nobody is member and non-member at once, and the parts are balanced."""
+"""How the papers share out their records: nobody is member and non-member at once."""
 
 from itertools import combinations
 
@@ -189,11 +189,39 @@ def test_sides_are_made_one_at_a_time():
         ("in_out", {"model": 4}, "did you mean 'models'"),
         ("quarters", {"shadows": 2}, "no quarters option 'shadows'"),
         ("thirds", {}, "no split 'thirds'"),
+        ("halves", {"shadows": 2**31}, r"Choose at most 10,000"),
+        ("in_out", {"models": 2**31}, r"Choose at most 10,000"),
+        ("six_parts", {"seed": None}, "seed must be a whole number"),
+        ("six_parts", {"seed": -1}, "seed must be a whole number"),
+        ("in_out", {"seed": 0.5}, "seed must be a whole number"),
+        (["six_parts"], {}, "no split"),
     ],
 )
 def test_bad_options_are_named(scheme, options, words):
     with pytest.raises(ValueError, match=words):
         dict(splits.split(scheme, some_records(60), **options))
+
+
+@pytest.mark.parametrize(
+    ("n", "models", "words"),
+    [
+        (2**31, 2, "at most 67,108,864"),
+        (2**31, 2**31, "at most 67,108,864"),
+        (10**6, 200, "models = 200 is more than fits with 1,000,000 records. Choose at most 134"),
+        (0, 2, "n must be a whole number"),
+        (10, None, "models must be a whole number"),
+    ],
+)
+def test_a_mask_that_does_not_fit_is_refused_at_once(n, models, words):
+    with pytest.raises(ValueError, match=words):
+        splits.in_out_mask(n, models)
+
+
+@pytest.mark.parametrize("scheme", splits.SPLITS)
+@pytest.mark.parametrize("records", [None, np.zeros((60, 2)), "letters"])
+def test_only_records_are_split(scheme, records):
+    with pytest.raises(ValueError, match=f"{scheme} splits Records"):
+        splits.split(scheme, records)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Six parts: disjoint, exhaustive, equal, at random by a seed."""
 
+import time
 from itertools import combinations
 
 import numpy as np
@@ -116,3 +117,82 @@ def test_split_finds_a_scheme_by_name():
     assert_array_equal(by_name.validation.index, direct.validation.index)
     with pytest.raises(ValueError, match="no split 'sixparts'; did you mean 'six_parts'"):
         splits.split("sixparts", records)
+
+
+# ---------------------------------------------------------------- two datasets of one's own
+
+
+def images(rng, n=10, **changes):
+    x = rng.integers(0, 256, (n, 1, 4, 4), np.uint8)
+    return Records("mine", x, np.arange(n) % 2, 2, **changes)
+
+
+def test_two_disjoint_datasets_make_a_side_though_both_count_from_zero(rng):
+    train = images(rng)
+    test = images(rng)
+    side = Side(train, test)
+    assert_array_equal(side.train.index, side.test.index)
+
+
+def test_the_same_images_under_other_numbers_are_refused(rng):
+    train = images(rng)
+    copy = Records("copy", train.x.copy(), train.y, 2, index=np.arange(10) + 100)
+    with pytest.raises(ValueError, match="train and test share 10 records"):
+        Side(train, copy)
+
+
+def test_a_few_images_among_others_are_found_in_any_part(rng):
+    train = images(rng, 40)
+    other = images(rng, 20)
+    x = np.concatenate([other.x, train.x[3:8]])
+    mixed = Records("mixed", x, np.zeros(25, int), 2)
+    with pytest.raises(ValueError, match="test and validation share 5 records"):
+        Side(images(rng), train, validation=mixed)
+
+
+def test_the_same_numbers_in_another_type_are_found(rng):
+    train = images(rng)
+    with pytest.raises(ValueError, match="share 10 records"):
+        Side(train, Records("floats", train.x.astype(np.float64), train.y, 2))
+
+
+def test_equal_records_at_two_places_of_one_dataset_are_two_records():
+    """Purchase100 has such records; a split of it deals them like any others."""
+    records = Records("twice", np.zeros((40, 3)), np.arange(40) % 2, 2)
+    for side in six_parts(records).values():
+        assert len(side.train) == 6
+
+
+def test_records_of_few_numbers_may_be_equal_by_chance(rng):
+    x = rng.integers(0, 2, (300, 5))
+    train = Records("train", x[:200], x[:200, 0], 2)
+    test = Records("test", x[200:], x[200:, 0], 2)
+    with pytest.warns(UserWarning, match="100 records of train and test are equal.* by chance"):
+        Side(train, test)
+
+
+def test_parts_of_one_dataset_are_compared_by_their_places_alone(monkeypatch):
+    def never(x):
+        raise AssertionError("The contents need not be read.")
+
+    monkeypatch.setattr("mialib.data.records.row_hashes", never)
+    monkeypatch.setattr(splits, "row_hashes", never)
+    assert len(list(splits.in_out(numbered(40), models=4).values())) == 4
+
+
+def test_contents_are_hashed_once_and_quickly(rng):
+    train = Records(
+        "many", rng.integers(0, 256, (20_000, 3072), np.uint8), np.zeros(20_000, int), 1
+    )
+    test = images(rng).take(slice(5))
+    wide = Records("few", np.zeros((5, 3072), np.uint8), test.y, 2)
+    started = time.perf_counter()
+    Side(train, wide)
+    assert time.perf_counter() - started < 2
+    assert train.content_hashes is train.content_hashes
+
+
+@pytest.mark.parametrize("part", [None, "train", np.zeros((3, 2))])
+def test_what_is_no_part_is_refused(rng, part):
+    with pytest.raises(ValueError, match="test must be Records"):
+        Side(images(rng), part)

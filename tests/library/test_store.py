@@ -1,4 +1,4 @@
-"""The store under fire. Nothing here imports torch, so a worker starts quickly and can be killed often."""
+"""The store under fire. Nothing here imports torch: a worker starts quickly, to be killed."""
 
 import errno
 import multiprocessing
@@ -55,7 +55,21 @@ def test_json_survives_the_file(tmp_path):
     assert read_json(tmp_path / "a.json") == {"name": "λ", "values": [1, 2.5, None]}
 
 
-@pytest.mark.parametrize("key", ["", ".", "..", "../outside", "a/b", ".locks"])
+@pytest.mark.parametrize("make", [None, "make", 3])
+def test_what_makes_a_result_must_be_a_function(store, make):
+    with pytest.raises(TypeError, match="make must be a function"):
+        store.get("key", make)
+
+
+@pytest.mark.parametrize("root", [None, 3, b"folder"])
+def test_a_store_needs_a_folder(root):
+    with pytest.raises(ValueError, match="by its folder"):
+        Store(root)
+
+
+@pytest.mark.parametrize(
+    "key", ["", ".", "..", "../outside", "a/b", ".locks", "a\0b", "x" * 5000, None, 3, []]
+)
 def test_a_key_that_is_not_a_plain_name_is_refused(store, key):
     for call in (lambda: store.find(key), lambda: store.get(key, writer("key"))):
         with pytest.raises(ValueError, match="plain name"):

@@ -1,4 +1,6 @@
-"""The doctor: what is missing or broken is named, with the command that mends it, and the exit code says so."""
+"""The doctor: what is missing or broken is named, with the command that mends it, and the exit
+code says so.
+"""
 
 import os
 import shutil
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mialib.course import doctor
+from mialib import doctor
 
 NEEDS = [
     need.name
@@ -212,9 +214,9 @@ def test_without_jupyter_the_library_is_well_and_the_lessons_are_pointed_to(inst
 def test_on_colab_without_a_gpu_the_menu_is_named(colab, monkeypatch):
     import torch
 
-    from mialib import training
+    from mialib import query
 
-    monkeypatch.setattr(training, "pick_device", lambda: torch.device("cpu"))
+    monkeypatch.setattr(query, "pick_device", lambda: torch.device("cpu"))
     monkeypatch.delenv("COLAB_RELEASE_TAG", raising=False)
     if colab:
         monkeypatch.setenv("COLAB_RELEASE_TAG", "release")

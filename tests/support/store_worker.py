@@ -1,4 +1,7 @@
-"""A process that fills a store until it is killed: `python store_worker.py ROOT FIRST LOG`. It imports no torch."""
+"""A process that fills a store until it is killed. It imports no torch.
+
+python store_worker.py ROOT FIRST LOG
+"""
 
 import os
 import sys
