@@ -1,8 +1,12 @@
-"""What only the lessons need, beside `mialib`: sliders, self-checks of the exercises, threat-model cards, and figures.
+"""What only the lessons need. It is right of all of `mialib`, which never imports it.
 
-The library is what an auditor of models needs; nothing there imports from here. Nothing here imports torch.
+- `plots` draws a `Picture` (an image with alt text and its numbers), `figures` what lessons draw by
+  topic, `statistics` the numbers behind them.
+- `widgets` puts sliders over pictures; `exercises` checks the learner's functions, by lesson.
+- `sweeps` reads the shipped tables of many settings, `real_runs` that of the real photographs.
+- `cards` says what each attack demands, `costs` measures what an epoch of a defense takes.
 
 >>> from mialib.course.cards import cards
->>> print(cards("attack P").data.splitlines()[-1])
-| attack P | outputs, label | a population | 1 query a record | nothing: a percentile |
+>>> print(cards("Attack P").data.splitlines()[-1])
+| Attack P | outputs, label | a population | 1 query per record | nothing: a percentile |
 """

@@ -1,80 +1,83 @@
 """Threat-model cards: what each attack sees of the target, what it must have, what it costs.
 
 >>> print(cards("loss").data.splitlines()[-1])
-| loss | outputs, label | a shadow | 1 query a record, 1 training run | a threshold |
+| loss | outputs, label | a shadow | 1 query per record, 1 training run | a threshold |
 """
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from IPython.display import Markdown
 
 from mialib.errors import check_choice
 
-# attack: (sees of the target, needs, costs, what is fitted)
+HEAD = "| attack | sees of the target | needs | costs | fits |\n|---|---|---|---|---|\n"
+
+
+class Card(NamedTuple):
+    """What an attack demands, in words."""
+
+    sees: str  # of the target
+    needs: str  # beside the target
+    costs: str
+    fits: str  # what is fitted before the target is asked
+
+
+_ONE_QUERY = "1 query per record"
+_ONE_RUN = "1 query per record, 1 training run"
+_LABELS = "predicted labels, label"
+_MANY_RUNS = "tens of training runs"
+_MANY_RUNS_ONCE = "tens of training runs, once"
+
+# By the attack's name in `mialib.attacks.ATTACKS`.
 CARDS = {
-    "correctness": (
-        "predicted label, label",
-        "nothing",
-        "1 query a record",
-        "nothing: right or wrong",
+    "correctness": Card("predicted label, label", "nothing", _ONE_QUERY, "nothing: right or wrong"),
+    "loss": Card("outputs, label", "a shadow", _ONE_RUN, "a threshold"),
+    "max confidence": Card("outputs", "a shadow", _ONE_RUN, "a threshold"),
+    "entropy": Card("outputs", "a shadow", _ONE_RUN, "a threshold"),
+    "modified entropy": Card("outputs, label", "a shadow", _ONE_RUN, "a threshold"),
+    "loss per class": Card("outputs, label", "a shadow", _ONE_RUN, "a threshold per class"),
+    "neural (PAST)": Card("outputs", "a shadow", _ONE_RUN, "a network"),
+    "neural (CRL)": Card(
+        "outputs, label", "1 to 5 shadows", "1 query per record, 1 to 5 training runs", "a network"
     ),
-    "loss": ("outputs, label", "a shadow", "1 query a record, 1 training run", "a threshold"),
-    "confidence": ("outputs, label", "a shadow", "as loss: it is the same attack", "a threshold"),
-    "max confidence": ("outputs", "a shadow", "1 query a record, 1 training run", "a threshold"),
-    "entropy": ("outputs", "a shadow", "1 query a record, 1 training run", "a threshold"),
-    "modified entropy": (
+    "discriminator": Card(
         "outputs, label",
         "a shadow",
-        "1 query a record, 1 training run",
-        "a threshold",
-    ),
-    "neural": (
-        "outputs (CRL: and label)",
-        "1 to 5 shadows",
-        "1 query a record, 1 to 5 training runs",
-        "a network",
-    ),
-    "discriminator": (
-        "outputs, label",
-        "a shadow",
-        "6 queries a record, 1 training run",
+        "6 queries per record, 1 training run",
         "9 networks, one chosen",
     ),
-    "augmentation": (
-        "predicted labels, label",
-        "a shadow",
-        "2r + 1 or 4d + 1 queries a record",
-        "a network a class",
+    "rotation (PAST)": Card(_LABELS, "a shadow", "3 queries per record", "a network"),
+    "translation (PAST)": Card(_LABELS, "a shadow", "5 queries per record", "a network"),
+    "rotation": Card(_LABELS, "a shadow", "2r + 1 queries per record", "a network per class"),
+    "translation": Card(_LABELS, "a shadow", "4d + 1 queries per record", "a network per class"),
+    "gradient ℓ1": Card(
+        "weights, label", "a shadow", "1 forward and 1 backward pass per record", "a threshold"
     ),
-    "gradient": ("weights, label", "a shadow", "1 forward and 1 backward a record", "a threshold"),
-    "LiRA": (
-        "outputs, label",
-        "references IN and OUT",
-        "tens of training runs",
-        "two Gaussians a record",
+    "gradient ℓ2": Card(
+        "weights, label", "a shadow", "1 forward and 1 backward pass per record", "a threshold"
     ),
-    "LiRA offline": (
-        "outputs, label",
-        "references OUT",
-        "tens of training runs, once",
-        "a Gaussian a record",
+    "LiRA": Card("outputs, label", "references IN and OUT", _MANY_RUNS, "two Gaussians per record"),
+    "LiRA offline": Card(
+        "outputs, label", "references OUT", _MANY_RUNS_ONCE, "a Gaussian per record"
     ),
-    "RMIA": (
+    "RMIA": Card(
         "outputs, label",
         "1 or more references, a population",
         "few training runs",
         "nothing: γ and a are set",
     ),
-    "attack R": (
-        "outputs, label",
-        "references OUT",
-        "tens of training runs, once",
-        "nothing: a percentile",
-    ),
-    "attack P": ("outputs, label", "a population", "1 query a record", "nothing: a percentile"),
+    "Attack R": Card("outputs, label", "references OUT", _MANY_RUNS_ONCE, "nothing: a percentile"),
+    "Attack P": Card("outputs, label", "a population", _ONE_QUERY, "nothing: a percentile"),
 }
 
 
-def cards(*names: str) -> object:
+def cards(*names: str) -> Markdown:
     """The cards of these attacks as a table that a notebook shows."""
-    from IPython.display import Markdown
+    lines = [_line(name, CARDS[check_choice("card", name, CARDS)]) for name in names]
+    return Markdown(HEAD + "\n".join(lines))
 
-    rows = [" | ".join((name, *CARDS[check_choice("card", name, CARDS)])) for name in names]
-    head = "| attack | sees of the target | needs | costs | fits |\n|---|---|---|---|---|\n"
-    return Markdown(head + "\n".join(f"| {row} |" for row in rows))
+
+def _line(name: str, card: Card) -> str:
+    return f"| {' | '.join((name, *card))} |"

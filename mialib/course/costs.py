@@ -1,74 +1,99 @@
 """Processor seconds for an epoch of a defense beside a plain epoch, measured in one run.
 
-    epoch_costs(configuration, [RelaxLoss(), DPSGD()])    # {"Plain": (0.13, 1.0), "RelaxLoss": (0.14, 1.07), …}
+    costs = epoch_costs(configuration, [RelaxLoss(), DPSGD()])
+    costs["RelaxLoss"].seconds, costs["RelaxLoss"].ratio         # 0.14, and 1.07 times a plain one
 
-Lesson 11 shows them, and `tools/bench_defenses.py` prints them.
+Lesson 11 shows them, and `make bench` prints them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from mialib.configurations import Configuration
-    from mialib.training import Plain
+import torch
+from torch import Tensor
+
+from mialib.configurations import Configuration
+from mialib.defenses import DPSGD
+from mialib.training import Defense, Plain, fit
+
+FIRST = 2  # epochs that do not count
+
+
+class EpochCost(NamedTuple):
+    """What an epoch of a defense costs."""
+
+    seconds: float  # of its fastest epoch
+    ratio: float  # over those of a plain one
 
 
 def epoch_costs(
-    configuration: Configuration, defenses: Iterable[Plain], *, rounds: int = 2
-) -> dict[str, tuple[float, float]]:
-    """By the defense's name: the seconds of its fastest epoch, and that over a plain one's.
+    configuration: Configuration, defenses: Iterable[Defense], *, rounds: int = 2
+) -> dict[str, EpochCost]:
+    """What an epoch costs, by the defense's name.
 
-    The first two epochs do not count: in them AdvReg's attacker does not learn yet, or learns for longer. Nor do slow
-    ones, in which a fresh student still names one class for all, and `fit` looks at every member to see it. All start
-    from one model that was trained a little, as a distillation asks for. One thread, and the time that it had a
-    processor, so that a busy machine moves the ratios little.
+    The first two epochs do not count: in them AdvReg's attacker does not learn yet, or learns for
+    longer. Nor do slow ones, in which a fresh student still names one class for all, and `fit`
+    looks at every member to see it. All start from one model that was trained a little, as a
+    distillation asks for. One thread, and the time that it had a processor, so that a busy machine
+    moves the ratios little.
     """
-    import torch
+    named = {type(defense).__name__: defense for defense in (Plain(), *defenses)}
+    seconds: dict[str, float] = {}
+    with _one_thread(), torch.random.fork_rng(devices=[]):
+        started = _trained_a_little(configuration)
+        for _ in range(rounds):
+            # Plain comes first and last, because all depends on it.
+            for name, defense in (*named.items(), ("Plain", Plain())):
+                fastest = _fastest_epoch(configuration, defense, started)
+                seconds[name] = min(fastest, seconds.get(name, fastest))
+    return {name: EpochCost(one, one / seconds["Plain"]) for name, one in seconds.items()}
 
-    from mialib.defenses import DPSGD
-    from mialib.training import Plain, fit
 
-    side, recipe = configuration.side_records(), replace(configuration.recipe, epochs=7)
-    grouped = configuration.but(options=configuration.options | {"norm": "group"})
-    arms, seconds = {type(one).__name__: one for one in (Plain(), *defenses)}, {}
+def _trained_a_little(configuration: Configuration) -> dict[str, Tensor]:
+    """Weights to start from."""
+    model = configuration.build_model()
+    recipe = replace(configuration.recipe, epochs=10, batch_size=32)
+    fit(model, configuration.side_records().train, recipe, device=configuration.device)
+    return model.state_dict()
+
+
+def _fastest_epoch(
+    configuration: Configuration, defense: Defense, started: dict[str, Tensor]
+) -> float:
+    """Seconds of the fastest epoch that counts."""
+    side = configuration.side_records()
+    if isinstance(defense, DPSGD) and configuration.model != "mlp":
+        # It needs another normalisation, so it cannot start from the common weights.
+        options = configuration.options | defense.network_options()
+        model = configuration.but(options=options).build_model()
+    else:
+        model = configuration.build_model()
+        model.load_state_dict(started)
+    ends: list[float] = []
+    fit(
+        model,
+        side.train,
+        replace(configuration.recipe, epochs=FIRST + 5),
+        defense=defense,
+        inference=side.inference,
+        device=configuration.device,
+        on_epoch=lambda *_: ends.append(time.process_time()),
+    )
+    counted = ends[FIRST - 1 :]
+    return min(after - before for before, after in pairwise(counted))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    with torch.random.fork_rng(devices=[]):
-        started = configuration.build_model()
-        fit(
-            started,
-            side.train,
-            replace(recipe, epochs=10, batch_size=32),
-            device=configuration.device,
-        )
-        for _ in range(rounds):
-            for name, defense in (
-                *arms.items(),
-                ("Plain", Plain()),
-            ):  # Plain first and last: all depends on it.
-                private = isinstance(defense, DPSGD) and configuration.model != "mlp"
-                model = (grouped if private else configuration).build_model()
-                if not private:
-                    model.load_state_dict(started.state_dict())
-                ends = []
-                about = {
-                    "defense": defense,
-                    "reference": side.inference,
-                    "device": configuration.device,
-                }
-                fit(
-                    model,
-                    side.train,
-                    recipe,
-                    **about,
-                    on_epoch=lambda *_, e=ends: e.append(time.process_time()),
-                )
-                fastest = min(after - before for before, after in pairwise(ends[1:]))
-                seconds[name] = min(fastest, seconds.get(name, fastest))
-    torch.set_num_threads(threads)
-    return {name: (one, one / seconds["Plain"]) for name, one in seconds.items()}
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

@@ -1,89 +1,85 @@
-"""Figures: their numbers are the metrics', they are drawn the same way each time, and they can be read aloud."""
+"""Charts that any lesson draws: their numbers are the metrics', and words follow numbers."""
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from mialib import metrics
-from mialib.course import figures, plots, widgets
+from mialib.course import plots
+from mialib.course.plots import spoken
+from mialib.course.plots.pieces import band_of
+from mialib.course.plots.tables import draw_cells
 from mialib.estimates import Estimate
-
-rng = np.random.default_rng(0)
-MEMBER, NON_MEMBER = rng.lognormal(-3, 1, 300), rng.lognormal(-1, 1.5, 200)
-SCORES, IS_MEMBER = -np.r_[MEMBER, NON_MEMBER], np.arange(500) < 300
-
-HALF = Estimate(0.5, 0.4, 0.6)
-PICTURES = {
-    "images": lambda: figures.images(
-        rng.integers(0, 255, (7, 3, 8, 8)), list("ABCDEFG"), columns=4
-    ),
-    "histograms": lambda: plots.histograms(MEMBER, NON_MEMBER),
-    "lines": lambda: plots.lines(
-        [1, 2, 3], {"a": [0.1, 0.5, 1.0], "b": [HALF] * 3}, xlabel="epoch", ylabel="gap"
-    ),
-    "comparison": lambda: plots.comparison(
-        {"one": {"loss": HALF}, "two": {"loss": HALF, "R": HALF}}, label="AUC"
-    ),
-    "worlds": lambda: figures.worlds(MEMBER[:20], NON_MEMBER[:20], 0.5, label="confidence"),
-    "roc": lambda: plots.roc({"loss": (SCORES, IS_MEMBER)}),
-    "threshold_view": lambda: figures.threshold_view(MEMBER, NON_MEMBER, threshold=0.2),
-}
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_is_a_png_and_an_svg_with_alt_text_and_caption(name):
-    picture = PICTURES[name]()
-    assert picture.png.startswith(b"\x89PNG")
-    assert b"<svg" in picture.render("svg")
-    assert len(picture.alt) > 40
-    assert picture.caption.endswith(".")
-    data, metadata = picture._repr_mimebundle_()
-    assert metadata["image/png"]["alt"] == picture.alt == data["text/plain"]
+from small_pictures import HALF, IS_MEMBER, MEMBER, NON_MEMBER, PICTURES, SCORES, threshold_view
 
 
 def test_the_same_picture_gives_the_same_bytes():
-    first, second = (figures.threshold_view(MEMBER, NON_MEMBER, threshold=0.2) for _ in range(2))
-    assert first.png == second.png
-    assert first.render("svg") == second.render("svg")
-
-
-@pytest.mark.parametrize("threshold", [1e-4, 0.05, 0.7, 100.0])
-def test_the_threshold_view_counts_rightly(threshold):
-    numbers = figures.threshold_view(MEMBER, NON_MEMBER, threshold=threshold).numbers
-    caught, accused = (
-        sum(loss <= threshold for loss in MEMBER),
-        sum(loss <= threshold for loss in NON_MEMBER),
-    )
-    assert numbers == pytest.approx({
-        "tpr": caught / 300, "fpr": accused / 200, "advantage": caught / 300 - accused / 200
-    })  # fmt: skip
-
-
-def test_whole_numbers_are_losses_too():
-    numbers = figures.threshold_view(
-        np.array([0, 3], np.uint8), np.array([1, 9], np.uint8), threshold=2.0
-    ).numbers
-    assert numbers == {"tpr": 0.5, "fpr": 0.5, "advantage": 0.0}
+    assert threshold_view(0.2).png == threshold_view(0.2).png
+    assert threshold_view(0.2).render("svg") == threshold_view(0.2).render("svg")
 
 
 def test_charts_say_the_numbers_that_they_show():
-    assert PICTURES["comparison"]().numbers == {"one loss": 0.5, "two loss": 0.5, "two R": 0.5}
-    a, b = (
-        {"a at 1": 0.1, "a at 2": 0.5, "a at 3": 1.0},
-        {"b at 1": 0.5, "b at 2": 0.5, "b at 3": 0.5},
-    )
+    assert PICTURES["comparison"]().numbers == {"one loss": 0.5, "two loss": 0.5, "two R": 0.3}
+    a = {"a at 1": 0.1, "a at 2": 0.5, "a at 3": 1.0}
+    b = {"b at 1": 0.5, "b at 2": 0.5, "b at 3": 0.5}
     assert PICTURES["lines"]().numbers == a | b
-    assert PICTURES["worlds"]().numbers["in"] == pytest.approx(MEMBER[:20].mean())
+    assert PICTURES["lines by role"]().numbers["mark"] == 2
     assert "0.500 [0.400, 0.600]" in PICTURES["comparison"]().alt
 
 
-def test_small_multiples_show_what_the_slider_shows():
-    def view(threshold):
-        return figures.threshold_view(MEMBER, NON_MEMBER, threshold=threshold)
+def test_a_comparison_of_differences_does_not_speak_of_chance():
+    picture = PICTURES["comparison of differences"]()
+    assert picture.caption == "Change with 95 % intervals; dotted: no difference."
+    assert "chance" not in picture.alt
+    assert PICTURES["comparison"]().caption.endswith("dotted: chance.")
 
-    rows = plots.small_multiples(view, threshold=[0.01, 1.0])
-    assert rows.numbers["tpr at 0.01"] == view(0.01).numbers["tpr"]
-    assert rows.numbers["fpr at 1"] == view(1.0).numbers["fpr"]
-    assert view(0.01).alt in rows.alt
+
+def test_a_curve_with_gaps_says_where_it_has_values():
+    alt = PICTURES["lines with gaps"]().alt
+    assert "late from 0.500 to 0.000, between 0.000 and 0.500" in alt
+    assert "never has no values" in alt
+
+
+def test_a_band_is_a_number_and_its_interval():
+    band = band_of([HALF, 0.7, Estimate(0.2, 0.3, 0.4)])
+    assert band.value.tolist() == [0.5, 0.7, 0.2]
+    assert band.low.tolist() == [0.4, 0.7, 0.3]
+    np.testing.assert_allclose(band.errors(), [[0.1, 0, 0], [0.1, 0, 0.2]])
+
+
+def test_small_multiples_show_what_the_slider_shows():
+    rows = plots.small_multiples(threshold_view, threshold=[0.01, 1.0])
+    assert rows.numbers["tpr at 0.01"] == threshold_view(0.01).numbers["tpr"]
+    assert rows.numbers["fpr at 1"] == threshold_view(1.0).numbers["fpr"]
+    assert threshold_view(0.01).alt in rows.alt
+    assert rows.caption == f"The slider at threshold = 0.01, 1. {threshold_view(1.0).caption}"
+
+
+def test_rows_that_differ_keep_their_own_captions():
+    def view(k):
+        return plots.Picture(lambda figure: None, "", f"W has {k} factors. Blue: lines.")
+
+    rows = plots.small_multiples(view, k=[2, 4])
+    assert rows.caption == (
+        "The slider at k = 2, 4. At 2: W has 2 factors. At 4: W has 4 factors. Blue: lines."
+    )
+
+
+def test_one_position_is_enough():
+    assert plots.small_multiples(threshold_view, threshold=[0.5]).png
+
+
+def test_points_say_where_they_are():
+    numbers = PICTURES["scatter"]().numbers
+    assert len(numbers) == 8
+    assert (numbers["letters ℓ1 1 x"], numbers["paper ℓ2 0 y"]) == (0.5, 0.2)
+
+
+def test_a_tradeoff_says_where_its_points_are():
+    picture = PICTURES["tradeoff"]()
+    assert picture.numbers["ℓ1 1 accuracy"] == 0.3
+    assert picture.numbers["mark advantage"] == 0.3
+    assert "undefended (0.50, 0.30); ℓ1: (0.50, 0.50), (0.30, 0.30)." in picture.alt
 
 
 def test_zero_losses_can_be_drawn():
@@ -92,9 +88,32 @@ def test_zero_losses_can_be_drawn():
 
 
 def test_the_roc_names_the_right_area():
-    assert plots.roc({"loss": (SCORES, IS_MEMBER)}).numbers["auc loss"] == metrics.auc(
-        SCORES, IS_MEMBER
-    )
+    area = metrics.auc(SCORES, IS_MEMBER)
+    assert plots.roc({"loss": (SCORES, IS_MEMBER)}).numbers["auc loss"] == area
+
+
+def test_a_roc_of_too_many_curves_is_refused():
+    with pytest.raises(ValueError, match="at most 5 curves, found 6"):
+        plots.roc({str(k): (SCORES, IS_MEMBER) for k in range(6)})
+
+
+def test_histograms_have_the_medians():
+    numbers = plots.histograms(MEMBER, NON_MEMBER).numbers
+    assert numbers["member_median"] == np.median(MEMBER)
+    assert numbers["non_member_median"] == np.median(NON_MEMBER)
+
+
+def test_cells_are_written_where_they_can_be_read():
+    axes = Figure().subplots()
+    table = np.array([[0.0, 1.0], [np.nan, -0.001]])
+    draw_cells(axes, table, rows=["a", "b"], columns=["c", "d"], cmap="Greys", vmin=0, vmax=1)
+    written = {text.get_text(): text.get_color() for text in axes.texts}
+    assert written == {"0.00": "black", "1.00": "white"}
+    assert len(axes.texts) == 3  # Two of them say 0.00; what is not there has no text.
+
+
+def test_spoken_numbers_have_no_minus_zero():
+    assert spoken.spoken({"a": -0.0001, "b": 0.126}) == "a 0.00; b 0.13"
 
 
 def test_show_keeps_png_and_svg_when_asked(tmp_path, monkeypatch):
@@ -103,20 +122,3 @@ def test_show_keeps_png_and_svg_when_asked(tmp_path, monkeypatch):
     plots.show(picture, name="one")
     assert (tmp_path / "figures" / "one.png").read_bytes() == picture.png
     assert b"<svg" in (tmp_path / "figures" / "one.svg").read_bytes()
-
-
-def test_a_slider_moves_its_picture_and_a_failure_is_seen():
-    def view(prior):
-        if prior > 0.4:
-            raise RuntimeError("too far")
-        return plots.lines([0, 1], {"PPV": [0, 1]}, xlabel="prior", ylabel="PPV", mark=prior)
-
-    explorer = widgets.explore(
-        view, prior=widgets.slider(0.1, 0.5, start=0.1, step=0.1, label="prior")
-    )
-    explorer.controls["prior"].value = 0.3
-    assert explorer.screen.value == view(0.3).as_html()
-    with pytest.raises(RuntimeError, match="too far"):
-        explorer.controls["prior"].value = 0.5
-    assert "This position failed" in explorer.screen.value
-    widgets.EXPLORERS.remove(explorer)

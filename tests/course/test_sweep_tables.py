@@ -1,5 +1,6 @@
-"""The shipped sweeps: made by `tools/sweep.py`, whole, and keeping the promises that the lessons make of them."""
+"""The shipped sweeps: made by `tools/sweep.py`, whole, and true to what the lessons promise."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -7,9 +8,10 @@ import pytest
 
 import sweep as tool
 from mialib import models, runs
+from mialib.attacks import ATTACKS
 from mialib.configurations import Configuration
 from mialib.course import sweeps
-from mialib.defenses import L1, Past
+from mialib.defenses import DEFENSES, L1, Past
 from mialib.sparsity.magnitude import layers
 from mialib.training import Recipe
 
@@ -31,7 +33,14 @@ def test_a_table_has_every_setting_once_and_no_attack_that_cannot_tell_records_a
     assert len(set(settings)) == len(table.rows) == len(table.votes) == len(table.correct)
     assert table.is_member.any()
     assert not table.is_member.all()
-    assert {"correctness", "loss", "neural, PAST", "gradient ℓ2"} <= set(table.attacks)
+    assert {"correctness", "loss", "neural (PAST)", "gradient ℓ2"} <= set(table.attacks)
+    assert set(table.attacks) <= set(ATTACKS)
+
+
+def test_a_row_names_its_settings_as_its_defense_does(table):
+    for row in table.rows:
+        fields = {field.name for field in dataclasses.fields(DEFENSES[row["defense"]])}
+        assert fields - {"kinds"} <= set(row), row["defense"]
 
 
 @pytest.mark.parametrize("name", tool.SWEEPS)
@@ -53,7 +62,7 @@ def test_past_halves_the_highest_advantage_on_baskets_without_loss_of_accuracy()
     table = sweeps.load("baskets")
     for seed in range(3):
         plain = table.find(defense="Plain", seed=seed)
-        tuned = table.find(defense="Past", strength=1e-3, alpha=1.5, seed=seed)
+        tuned = table.find(defense="Past", lam=1e-3, alpha=1.5, seed=seed)
         assert table.highest(plain).low > 0.7
         assert 0.5 < table.accuracy(plain).value < 0.6
         assert table.highest(tuned).high < table.highest(plain).low / 2
@@ -63,9 +72,7 @@ def test_past_halves_the_highest_advantage_on_baskets_without_loss_of_accuracy()
 def test_the_focus_beats_uniform_l1_on_baskets_at_the_same_accuracy_and_too_much_of_it_costs():
     table = sweeps.load("baskets")
     plain = table.find(defense="Plain", seed=0)
-    uniform, past, sharp = (
-        table.find(strength=1e-3, alpha=alpha, seed=0) for alpha in (0.0, 1.5, 2.5)
-    )
+    uniform, past, sharp = (table.find(lam=1e-3, alpha=alpha, seed=0) for alpha in (0.0, 1.5, 2.5))
     assert abs(table.difference(past, uniform, "accuracy").value) < 0.01
     assert table.difference(past, uniform, "highest").high < 0
     assert table.difference(sharp, plain, "accuracy").high < -0.05
@@ -73,7 +80,7 @@ def test_the_focus_beats_uniform_l1_on_baskets_at_the_same_accuracy_and_too_much
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
-    "setting", [{"defense": "RelaxLoss", "strength": 1.0}, {"defense": "CRL", "alpha_rce": 1.0}]
+    "setting", [{"defense": "RelaxLoss", "alpha": 1.0}, {"defense": "CRL", "alpha_rce": 1.0}]
 )
 def test_relaxing_more_than_halves_the_highest_advantage_whatever_the_seed(setting, seed):
     table = sweeps.load("relaxed")

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,18 +16,19 @@ MEMBERS, N = 120, 203  # not a multiple of 8, which packed bits must survive
 
 @pytest.fixture
 def sweep(rng):
-    """Three settings, two attacks; the second row differs from the first in a few votes, the third in all."""
+    """Three settings, two attacks.
+
+    The second row differs from the first in a few votes, the third in all.
+    """
     is_member = rng.permutation(np.arange(N) < MEMBERS)
     votes = rng.random((3, 2, N)) < np.where(is_member, 0.7, 0.4)
     correct = rng.random((3, N)) < 0.6
-    votes[1], correct[1] = (
-        votes[0] ^ (rng.random((2, N)) < 0.03),
-        correct[0] ^ (rng.random(N) < 0.03),
-    )
+    votes[1] = votes[0] ^ (rng.random((2, N)) < 0.03)
+    correct[1] = correct[0] ^ (rng.random(N) < 0.03)
     rows = [
-        {"defense": "Plain", "strength": None, "loss_gap": 1.25},
-        {"defense": "Past", "strength": 1e-3, "alpha": 1.5, "weights": {"histogram": [1, 2]}},
-        {"defense": "Past", "strength": 1e-3, "alpha": 2.5, "name": "ℓ1"},
+        {"defense": "Plain", "lam": None, "loss_gap": 1.25},
+        {"defense": "Past", "lam": 1e-3, "alpha": 1.5, "weights": {"histogram": [1, 2]}},
+        {"defense": "RelaxLoss", "lam": 1e-3, "alpha": 2.5, "name": "ℓ1"},
     ]
     return Sweep(rows, ["loss", "entropy"], votes, correct, is_member)
 
@@ -106,7 +108,7 @@ def test_the_accuracy_is_of_non_members_only(sweep):
 
 @pytest.mark.parametrize("what", ["loss", "highest", "accuracy", "p1"])
 def test_a_paired_interval_is_narrower_where_rows_agree(sweep, what):
-    alone = [sweep._estimate(sweep.draws(row, what)) for row in (0, 1)]
+    alone = [sweeps.estimate(sweep.draws(row, what)) for row in (0, 1)]
     unpaired = np.hypot(*(estimate.high - estimate.low for estimate in alone))
     paired = sweep.difference(1, 0, what)
     assert 0 < paired.high - paired.low < 0.6 * unpaired
@@ -154,25 +156,24 @@ def test_the_file_holds_a_bit_for_each_decision(sweep, tmp_path):
 
 def test_rows_are_found_by_their_settings(sweep):
     assert sweep.all() == [0, 1, 2]
-    assert sweep.all(defense="Past") == [1, 2]
-    assert sweep.all(defense="Past", strength=0.5) == []
-    assert sweep.find(strength=1e-3, alpha=2.5) == 2
+    assert sweep.all(lam=1e-3) == [1, 2]
+    assert sweep.all(defense="Past", lam=0.5) == []
+    assert sweep.find(lam=1e-3, alpha=2.5) == 2
     assert sweep.find(defense="Plain") == 0
 
 
 def test_none_or_several_rows_are_explained(sweep):
-    with pytest.raises(
-        ValueError, match=r"Expected one row with .*'Past'.*found 2.*'defense': \['Past', 'Plain'\]"
-    ):
-        sweep.find(defense="Past")
+    expected = r"Expected one row with .*0\.001.*found 2.*'lam': \['0\.001', 'None'\]"
+    with pytest.raises(ValueError, match=expected):
+        sweep.find(lam=1e-3)
     with pytest.raises(ValueError, match=r"found 0.*'alpha': \['1.5', '2.5', 'None'\]"):
         sweep.find(alpha=3.0)
 
 
 @pytest.mark.parametrize("method", ["find", "all"])
 def test_an_unknown_setting_brings_the_nearest(sweep, method):
-    with pytest.raises(ValueError, match="no setting 'strenght'; did you mean 'strength'"):
-        getattr(sweep, method)(strenght=1)
+    with pytest.raises(ValueError, match="no setting 'alhpa'; did you mean 'alpha'"):
+        getattr(sweep, method)(alhpa=1)
 
 
 def test_an_unknown_attack_or_number_brings_the_nearest(sweep):
@@ -184,12 +185,60 @@ def test_an_unknown_attack_or_number_brings_the_nearest(sweep):
         sweep.difference(0, 1, "higest")
 
 
-@pytest.mark.parametrize("folder", [("data", "sweeps"), ("notebooks", "lessonlib", "tables")])
-def test_a_shipped_sweep_is_found_by_its_name(sweep, tmp_path, monkeypatch, folder):
-    place = tmp_path.joinpath(*folder)
-    place.mkdir(parents=True)
-    sweep.save(place / "mine.npz")
-    monkeypatch.setattr(sweeps, "__file__", str(tmp_path / "notebooks" / "lessonlib" / "sweeps.py"))
-    assert sweeps.load("mine").rows == sweep.rows
-    with pytest.raises(ValueError, match="no sweep 'mein'; did you mean 'mine'"):
-        sweeps.load("mein")
+def test_a_shipped_sweep_is_found_by_its_name():
+    assert len(sweeps.load("baskets").rows) == 9
+    with pytest.raises(ValueError, match="no sweep 'baskts'; did you mean 'baskets'"):
+        sweeps.load("baskts")
+
+
+# ---------------------------------------------------------------- parts and pairs
+
+
+def test_the_strength_is_the_setting_that_the_defense_calls_so(sweep):
+    assert sweep.strength(1) == 1e-3  # λ
+    assert sweep.strength(2) == 2.5  # α
+    with pytest.raises(ValueError, match="Plain has no single number for its strength"):
+        sweep.strength(0)
+
+
+@pytest.mark.parametrize("as_places", [False, True])
+def test_some_of_the_records_make_a_sweep_of_their_own(sweep, rng, as_places):
+    half = rng.random(N) < 0.5
+    part = sweep.take(np.flatnonzero(half) if as_places else half)
+    assert part.rows == sweep.rows
+    member = part.is_member
+    assert len(member) == half.sum()
+    for row in range(3):
+        expected = sweep.votes[row, 0][half & sweep.is_member].mean()
+        expected -= sweep.votes[row, 0][half & ~sweep.is_member].mean()
+        assert part.advantage(row, "loss").value == pytest.approx(expected, abs=1e-6)
+        correct = sweep.correct[row][half & ~sweep.is_member].mean()
+        assert part.accuracy(row).value == pytest.approx(correct, abs=1e-6)
+
+
+def test_sweeps_of_the_same_records_can_be_joined(sweep):
+    both = sweep.joined(sweep, [2, 0])
+    assert both.rows == [*sweep.rows, sweep.rows[2], sweep.rows[0]]
+    assert both.highest(3) == sweep.highest(2)
+    assert both.difference(3, 2, "accuracy").triple == (0, 0, 0)
+
+
+def test_sweeps_of_other_records_or_attacks_cannot_be_joined(sweep):
+    with pytest.raises(ValueError, match="different members"):
+        sweep.joined(replace(sweep, is_member=~sweep.is_member), [0])
+    with pytest.raises(ValueError, match=r"Expected the attacks \['loss', 'entropy'\], found"):
+        sweep.joined(replace(sweep, attacks=["loss", "RMIA"]), [0])
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "accuracies", "advantages", "expected"),
+    [
+        (0.6, [0.59, 0.63, 0.5], [0.4, 0.3, 0.1], 1),
+        (0.6, [0.5, 0.4], [0.1, 0.2], -1),
+        (0.6, [0.61, 0.59], [0.3, 0.2], 1),  # Exactly 0.01 less accurate is fair.
+    ],
+)
+def test_a_fair_control_is_the_strongest_of_those_as_accurate(
+    accuracy, accuracies, advantages, expected
+):
+    assert sweeps.fair_control(accuracy, np.array(accuracies), np.array(advantages)) == expected

@@ -1,0 +1,1 @@
+"""The self-checks of the exercises, by lesson; `check` says how one works."""

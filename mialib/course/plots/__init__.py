@@ -1,13 +1,27 @@
-"""Figures: each function returns a `Picture` with alt text, a caption and the numbers that it shows.
+"""Charts that any lesson draws: each function returns a `Picture`.
+
+A picture has an alt text, a caption and the numbers that it shows.
 
 >>> picture = histograms([0.1, 0.2], [0.9, 2.0], label="loss")
 >>> picture.alt.split(":")[0]
 'Two histograms of loss on a logarithmic axis'
 
-Colours are Okabe and Ito's, with fixed roles; each role also has a line style or hatch of its own.
+| module | what it has |
+|---|---|
+| `game` | histograms of members and non-members, ROC curves |
+| `charts` | estimates side by side, curves with bands |
+| `panels` | curves or points, the same chart in several panels |
+| `tradeoff` | accuracy against advantage |
+| `tables` | numbers on coloured cells |
+| `picture` | `Picture`, `show`, `small_multiples` |
+| `palette` · `pieces` · `spoken` | colours and markers · shared pieces of drawings · of words |
+
+What only one topic draws is in `mialib.course.figures`.
 """
 
 from mialib.course.plots.charts import comparison, lines
 from mialib.course.plots.game import histograms, roc
-from mialib.course.plots.picture import COLOR, LINE, Picture, show, small_multiples
+from mialib.course.plots.palette import COLOR, LINE
+from mialib.course.plots.panels import panels, scatter
+from mialib.course.plots.picture import Picture, show, small_multiples
 from mialib.course.plots.tradeoff import tradeoff

@@ -1,74 +1,97 @@
-"""Charts of results: estimates side by side, curves with bands."""
+"""Charts of results: estimates side by side, and curves with bands.
+
+comparison({"AUC": {"loss": Estimate(0.7, 0.6, 0.8)}}, label="AUC", chance=0.5)
+lines(epochs, {"loss attack": estimates}, xlabel="epoch", ylabel="advantage")
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
-from mialib.course.plots.picture import ATTACKS, COLOR, LINE, Picture
+from mialib.course.plots.palette import COLOR, COLORS, CURVES, LINE, MARKERS, group
+from mialib.course.plots.picture import Picture
+from mialib.course.plots.pieces import Band, Curve, band_of, draw_curve, name_rows
+from mialib.course.plots.spoken import capital, listed
 from mialib.estimates import Estimate
 
-MARKERS = ("o", "s", "^", "D", "v")
+FEW = 12  # Up to so many points, each has a marker and a tick of its own.
+STEP = 0.24  # between the series in a row of `comparison`
 
 
 def comparison(
-    series: dict[str, dict[str, Estimate]],
+    series: Mapping[str, Mapping[str, Estimate]],
     *,
     label: str,
     chance: float = 0.0,
+    dotted: str = "chance",
     mark: str | None = None,
 ) -> Picture:
-    """Estimates with their intervals, one row for each name and one marker for each series; `mark` shades a row."""
+    """Estimates with their intervals, one row for each name and one marker for each series.
+
+    `mark` shades a row. A dotted line stands at `chance`; `dotted` says what it means, "no
+    difference" where differences are drawn.
+    """
     rows = list(dict.fromkeys(name for estimates in series.values() for name in estimates))
+    cells = {
+        (name, row): estimate
+        for name, estimates in series.items()
+        for row, estimate in estimates.items()
+    }
 
     def draw(figure: FigureBase) -> None:
         axes = figure.subplots()
-        for place, (name, estimates) in enumerate(series.items()):
-            y = np.array([rows.index(row) for row in estimates]) + 0.24 * (
-                place - (len(series) - 1) / 2
-            )
-            value, low, high = np.array([(e.value, e.low, e.high) for e in estimates.values()]).T
-            color = ATTACKS[place][0]
-            error = np.maximum(
-                [value - low, high - value], 0
-            )  # A bootstrap interval may miss the value.
-            axes.errorbar(
-                value, y, xerr=error, fmt=MARKERS[place], color=color, label=name, capsize=3
-            )
+        for place, name in enumerate(series):
+            _draw_estimates(axes, rows, series[name], name, place, len(series))
         if mark is not None:
-            axes.axhspan(
-                rows.index(mark) - 0.45, rows.index(mark) + 0.45, color="#f0f0f0", zorder=0
-            )
+            middle = rows.index(mark)
+            axes.axhspan(middle - 0.45, middle + 0.45, color="#f0f0f0", zorder=0)
         axes.axvline(chance, color=COLOR["chance"], linestyle=LINE["chance"])
-        axes.set(
-            yticks=range(len(rows)), yticklabels=rows, ylim=(len(rows) - 0.5, -0.5), xlabel=label
-        )
+        axes.set_xlabel(label)
+        name_rows(axes, rows)
         if len(series) > 1:
             figure.legend(loc="outside upper center", ncols=len(series))
 
-    listed = "; ".join(
-        f"{one}, {row}: {e}" for one, estimates in series.items() for row, e in estimates.items()
-    )
+    told = listed(f"{name}, {row}: {estimate}" for (name, row), estimate in cells.items())
     return Picture(
         draw,
-        alt=f"Dots with 95 % intervals, {label} along the axis, a dotted line at {chance:g} for chance. {listed}.",
-        caption=f"{label[0].upper()}{label[1:]} with 95 % intervals; dotted: chance.",
-        size=(6.8, 0.9 + 0.34 * len(rows) * max(1, 0.7 * len(series)) + 0.3 * (len(series) > 1)),
-        numbers={
-            f"{one} {row}": e.value
-            for one, estimates in series.items()
-            for row, e in estimates.items()
-        },
+        alt=f"Dots with 95 % intervals, {label} along the axis, a dotted line at {chance:g} for "
+        f"{dotted}. {told}.",
+        caption=f"{capital(label)} with 95 % intervals; dotted: {dotted}.",
+        size=(6.8, _height(len(rows), len(series))),
+        numbers={f"{name} {row}": estimate.value for (name, row), estimate in cells.items()},
     )
+
+
+def _draw_estimates(
+    axes: Axes,
+    rows: list[str],
+    estimates: Mapping[str, Estimate],
+    name: str,
+    place: int,
+    count: int,
+) -> None:
+    """The series at `place` among `count`: a little above or below the middle of its rows."""
+    middle = np.array([rows.index(row) for row in estimates])
+    y = middle + STEP * (place - (count - 1) / 2)
+    band = band_of(estimates.values())
+    style = {"fmt": MARKERS[place], "color": COLORS[place], "capsize": 3}
+    axes.errorbar(band.value, y, xerr=band.errors(), label=name, **style)
+
+
+def _height(rows: int, series: int) -> float:
+    legend = 0.3 if series > 1 else 0
+    return 0.9 + 0.34 * rows * max(1, 0.7 * series) + legend
 
 
 def lines(
     x: ArrayLike,
-    curves: dict[str, ArrayLike | Sequence[Estimate]],
+    curves: Mapping[str, Curve],
     *,
     xlabel: str,
     ylabel: str,
@@ -76,61 +99,64 @@ def lines(
     roles: bool = False,
     log: str = "",
 ) -> Picture:
-    """Curves over x, with a band where they are estimates; `mark` is a place on the axis, `log` "x" or "xy".
+    """Curves over x, with a band where they are estimates.
 
-    With `roles`, the curves are named by the roles that have colours of their own: member, non_member, …
+    `mark` is a place on the axis, and `log` is "x", "y" or "xy". With `roles`, the curves are named
+    by the roles that have colours of their own: member, non_member, … A NaN leaves a gap.
     """
-    x, few = np.asarray(x, float), len(x) <= 12
-    table = {
-        name: np.array([_as_triple(value) for value in curve]).T for name, curve in curves.items()
-    }
+    x = np.asarray(x, float)
+    bands = {name: band_of(curve) for name, curve in curves.items()}
 
     def draw(figure: FigureBase) -> None:
         axes = figure.subplots()
-        for place, (name, (value, low, high)) in enumerate(table.items()):
-            color, line = (COLOR[name], LINE[name]) if roles else ATTACKS[place]
-            axes.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0)
-            label = name.replace("_", "-") + "s" * roles
-            marker = MARKERS[place] if few else None
-            axes.plot(
-                x, value, color=color, linestyle=line, marker=marker, markersize=4, label=label
-            )
+        for place, (name, band) in enumerate(bands.items()):
+            color, line = (COLOR[name], LINE[name]) if roles else CURVES[place]
+            marker = MARKERS[place] if len(x) <= FEW else None
+            label = group(name) if roles else name.replace("_", "-")
+            style = {"marker": marker, "markersize": 4, "label": label}
+            draw_curve(axes, x, band, color=color, line=line, **style)
         if mark is not None:
             axes.axvline(mark, color=COLOR["mark"], linewidth=1)
         axes.set(xlabel=xlabel, ylabel=ylabel)
-        axes.set(**{f"{axis}scale": "log" for axis in log})
-        axes.minorticks_off()
-        if log and few:
-            axes.set_xticks(x, [f"{tick:g}" for tick in x])
-        elif not log and (x == x.round()).all():
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        figure.legend(loc="outside upper center", ncols=min(len(table), 3))
+        _scale(axes, x, log)
+        figure.legend(loc="outside upper center", ncols=min(len(bands), 3))
 
-    told = [
-        (name, value[0], value[-1], value.min(), value.max())
-        for name, (value, _, _) in table.items()
-    ]
-    ends = "; ".join(
-        "{} from {:.3f} to {:.3f}, between {:.3f} and {:.3f}".format(*row) for row in told
-    )
-    at = "" if mark is None else f" A vertical line marks {mark:g}."
+    course = listed(_course(name, band) for name, band in bands.items())
+    marked = "" if mark is None else f" A vertical line marks {mark:g}."
+    span = f"from {x[0]:g} to {x[-1]:g}"
     return Picture(
         draw,
-        alt=f"Line chart of {ylabel} against {xlabel} from {x[0]:g} to {x[-1]:g}: {ends}.{at}",
-        caption=f"{ylabel[0].upper()}{ylabel[1:]} by {xlabel}.",
-        size=(6.4, 3.2),
-        numbers={
-            f"{name} at {at:g}": float(y)
-            for name, row in table.items()
-            for at, y in zip(x, row[0], strict=True)
-        }
-        | ({} if mark is None else {"mark": mark}),
+        alt=f"Line chart of {ylabel} against {xlabel} {span}: {course}.{marked}",
+        caption=f"{capital(ylabel)} by {xlabel}.",
+        numbers=_numbers(x, bands, mark),
     )
 
 
-def _as_triple(value: float | Estimate) -> tuple[float, float, float]:
-    return (
-        (value.value, value.low, value.high)
-        if isinstance(value, Estimate)
-        else (value, value, value)
-    )
+def _scale(axes: Axes, x: np.ndarray, log: str) -> None:
+    for axis in log:
+        axes.set(**{f"{axis}scale": "log"})
+    axes.minorticks_off()
+    if log and len(x) <= FEW:
+        axes.set_xticks(x, [f"{tick:g}" for tick in x])
+    elif not log and (x == x.round()).all():
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _course(name: str, band: Band) -> str:
+    """Where a curve begins and ends, and between what it runs, without the gaps of NaN."""
+    value = band.known()
+    if len(value) == 0:
+        return f"{name} has no values"
+    ends = f"from {value[0]:z.3f} to {value[-1]:z.3f}"
+    return f"{name} {ends}, between {value.min():z.3f} and {value.max():z.3f}"
+
+
+def _numbers(x: np.ndarray, bands: dict[str, Band], mark: float | None) -> dict[str, float]:
+    numbers = {
+        f"{name} at {at:g}": float(value)
+        for name, band in bands.items()
+        for at, value in zip(x, band.value, strict=True)
+    }
+    if mark is not None:
+        numbers["mark"] = mark
+    return numbers

@@ -1,4 +1,9 @@
-"""The figures of the membership game: histograms and ROC curves."""
+"""The figures of the membership game: histograms of members and non-members, and ROC curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -6,56 +11,73 @@ from matplotlib.figure import FigureBase
 from numpy.typing import ArrayLike
 
 from mialib import metrics
-from mialib.course.plots.picture import ATTACKS, COLOR, LINE, Picture
+from mialib.course.plots.palette import COLOR, CURVES, HATCH, LINE, group
+from mialib.course.plots.picture import Picture
+from mialib.course.plots.spoken import listed
 from mialib.errors import check_range
+
+LARGEST = 1e9  # No loss of interest lies beyond; infinite ones are drawn there.
 
 
 def histograms(member: ArrayLike, non_member: ArrayLike, *, label: str = "loss") -> Picture:
     """Two overlaid histograms of a positive quantity, on a logarithmic axis."""
-    member, non_member = losses(member), losses(non_member)
-    median, other = float(np.median(member)), float(np.median(non_member))
+    members = losses(member)
+    non_members = losses(non_member)
+    member_median = float(np.median(members))
+    non_member_median = float(np.median(non_members))
     return Picture(
-        lambda figure: draw_histograms(figure.subplots(), member, non_member, label),
-        alt=f"Two histograms of {label} on a logarithmic axis: members (blue) with median {median:.3g}, "
-        f"non-members (orange, hatched) with median {other:.3g}.",
-        caption=f"{label.capitalize()} of {len(member):,} members and {len(non_member):,} non-members.",
-        numbers={"member_median": median, "non_member_median": other},
+        lambda figure: draw_histograms(figure.subplots(), members, non_members, label),
+        alt=f"Two histograms of {label} on a logarithmic axis: members (blue) with median "
+        f"{member_median:.3g}, non-members (orange, hatched) with median {non_member_median:.3g}.",
+        caption=f"{label.capitalize()} of {len(members):,} members and {len(non_members):,} "
+        "non-members.",
+        numbers={"member_median": member_median, "non_member_median": non_member_median},
     )
 
 
-def roc(attacks: dict[str, tuple[ArrayLike, ArrayLike]], *, floor: float = 1e-3) -> Picture:
-    """ROC curves by name, each of (scores, is_member), on linear axes and on logarithmic ones from `floor` on."""
-    if len(attacks) > len(ATTACKS):
+def roc(attacks: Mapping[str, tuple[ArrayLike, ArrayLike]], *, floor: float = 1e-3) -> Picture:
+    """ROC curves by name, each of (scores, is_member), on linear and on logarithmic axes.
+
+    The logarithmic axes begin at `floor`.
+    """
+    if len(attacks) > len(CURVES):
         raise ValueError(
-            f"One figure holds at most {len(ATTACKS)} curves, found {len(attacks)}. Draw several."
+            f"One figure holds at most {len(CURVES)} curves, found {len(attacks)}. Draw several."
         )
     curves = {name: metrics.roc(*pair) for name, pair in attacks.items()}
     areas = {name: metrics.auc(*pair) for name, pair in attacks.items()}
 
     def draw(figure: FigureBase) -> None:
-        for axes, log in zip(figure.subplots(1, 2), (False, True), strict=True):
-            for (name, curve), (color, line) in zip(
-                curves.items(), ATTACKS[: len(curves)], strict=True
-            ):
-                # Thousands of points make one line: all of them at the left, where logarithms tell, then ever fewer.
-                some = np.unique(np.geomspace(1, len(curve.fpr), 2000).astype(int)) - 1
-                rates = (curve.fpr[some], curve.tpr[some])
-                axes.plot(
-                    *rates, color=color, linestyle=line, label=f"{name}, AUC {areas[name]:.2f}"
-                )
-            roc_axes(axes, log, floor)
-        figure.legend(
-            *axes.get_legend_handles_labels(), loc="outside lower center", ncols=min(len(curves), 3)
-        )
+        linear, log = figure.subplots(1, 2)
+        for axes in (linear, log):
+            _draw_rocs(axes, {f"{name}, AUC {areas[name]:.2f}": curves[name] for name in curves})
+            roc_axes(axes, axes is log, floor)
+        legend = log.get_legend_handles_labels()
+        figure.legend(*legend, loc="outside lower center", ncols=min(len(curves), 3))
 
-    listed = "; ".join(f"{name} has AUC {area:.2f}" for name, area in areas.items())
+    told = listed(f"{name} has AUC {area:.2f}" for name, area in areas.items())
     return Picture(
         draw,
-        alt=f"ROC curves, true against false positive rate, on linear (left) and logarithmic axes (right). {listed}.",
+        alt="ROC curves, true against false positive rate, on linear (left) and logarithmic axes "
+        f"(right). {told}.",
         caption="ROC on linear axes and, the same curve, on logarithmic ones.",
         size=(7.6, 3.7),
         numbers={f"auc {name}": area for name, area in areas.items()},
     )
+
+
+def _draw_rocs(axes: Axes, curves: Mapping[str, Any]) -> None:
+    for (label, curve), (color, line) in zip(curves.items(), CURVES, strict=False):
+        some = _fewer(len(curve.fpr))
+        axes.plot(curve.fpr[some], curve.tpr[some], color=color, linestyle=line, label=label)
+
+
+def _fewer(points: int) -> np.ndarray:
+    """Places of at most 2,000 points that make the same line as all of them.
+
+    All of those at the left are there, where logarithms tell, and ever fewer to the right.
+    """
+    return np.unique(np.geomspace(1, points, 2000).astype(int)) - 1
 
 
 def losses(values: ArrayLike) -> np.ndarray:
@@ -63,22 +85,20 @@ def losses(values: ArrayLike) -> np.ndarray:
     values = np.asarray(values)
     if values.ndim != 1 or not len(values):
         raise ValueError(f"A histogram needs an array (n,) with n ≥ 1, found shape {values.shape}.")
-    check_range(0, np.inf, loss=values)
+    check_range(0, np.inf, many=True, loss=values)
     return values.astype(np.float64)  # Minus an unsigned integer would wrap round.
 
 
 def draw_histograms(
-    axes: Axes, member: np.ndarray, non_member: np.ndarray, label: str, *, legend: bool = True
+    axes: Axes, members: np.ndarray, non_members: np.ndarray, label: str, *, legend: bool = True
 ) -> None:
     """Put both histograms on `axes`."""
-    both = np.concatenate([member, non_member]).clip(1e-9, 1e9)  # No loss of interest lies outside.
+    both = np.concatenate([members, non_members]).clip(1 / LARGEST, LARGEST)
     low = max(both.min(), both.max() * 1e-6)
     bins = np.geomspace(low, max(both.max(), low * 10), 40)
-    for values, role, hatch in ((member, "member", None), (non_member, "non_member", "////")):
-        axes.hist(
-            values.clip(low, 1e9), bins, color=COLOR[role], alpha=0.55, hatch=hatch, edgecolor="white", linewidth=0.3,
-            label=role.replace("_", "-") + "s",
-        )  # fmt: skip
+    for role, values in (("member", members), ("non_member", non_members)):
+        style = {"color": COLOR[role], "hatch": HATCH[role], "alpha": 0.55, "edgecolor": "white"}
+        axes.hist(values.clip(low, LARGEST), bins, linewidth=0.3, label=group(role), **style)
     axes.set(xscale="log", xlabel=label, ylabel="records")
     axes.minorticks_off()  # They take longer to draw than all the rest.
     if legend:
@@ -89,15 +109,9 @@ def roc_axes(axes: Axes, log: bool, floor: float = 1e-3) -> None:
     """Give `axes` the scale, limits, names and diagonal of a ROC."""
     grid = np.geomspace(floor, 1, 50)
     axes.plot(grid, grid, color=COLOR["chance"], linestyle=LINE["chance"])
-    limits = (floor, 1) if log else (0, 1)
     scale = "log" if log else "linear"
-    axes.set(
-        xscale=scale,
-        yscale=scale,
-        xlim=limits,
-        ylim=limits,
-        xlabel="false positive rate",
-        ylabel="true positive rate",
-    )
+    limits = (floor if log else 0, 1)
+    axes.set(xscale=scale, yscale=scale, xlim=limits, ylim=limits)
+    axes.set(xlabel="false positive rate", ylabel="true positive rate")
     axes.minorticks_off()
     axes.set_box_aspect(1)

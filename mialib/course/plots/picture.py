@@ -1,4 +1,10 @@
-"""A figure that knows its alt text, its caption and its numbers, and that can be drawn anywhere."""
+"""A figure that knows its alt text, its caption and its numbers, and that can be drawn anywhere.
+
+picture = Picture(draw, alt="…", caption="…", numbers={"AUC": 0.7})
+show(picture, name="01_roc")                              # in a lesson
+picture.render("svg")                                     # bytes of a file
+small_multiples(view, threshold=[0.1, 0.5, 2.0])          # what a slider shows, as rows
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,8 @@ import base64
 import html
 import io
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,57 +21,32 @@ from pathlib import Path
 import matplotlib
 from matplotlib.figure import Figure, FigureBase
 
-COLOR = {
-    "member": "#0072B2",  # blue
-    "non_member": "#D55E00",  # vermillion
-    "target": "#009E73",  # bluish green
-    "shadow": "#CC79A7",  # reddish purple
-    "chance": "#666666",
-    "mark": "#000000",
-}
-ATTACKS = [
-    ("#009E73", "-"),
-    ("#CC79A7", "--"),
-    ("#E69F00", "-."),
-    ("#56B4E9", (0, (5, 1))),
-    ("#000000", (0, (1, 1))),
-]
-LINE = {
-    "member": "-",
-    "non_member": "--",
-    "target": "-",
-    "shadow": "--",
-    "chance": ":",
-    "mark": "-",
-}
+from mialib.course.plots.palette import DPI, STYLE
 
-STYLE = {
-    "font.size": 10, "axes.titlesize": 10, "axes.titlelocation": "left", "axes.spines.top": False,
-    "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "grid.color": "#e6e6e6",
-    "legend.frameon": False, "lines.linewidth": 1.8, "hatch.linewidth": 0.6, "figure.facecolor": "white",
-    "svg.hashsalt": "mialib", "svg.fonttype": "none",
-}  # fmt: skip
-DPI = 110
+METADATA = {"png": {"Software": None}, "svg": {"Date": None}}  # what would differ between two files
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """`draw(figure)` puts it on a figure or subfigure; `numbers` are the values that a sentence may quote."""
+    """A figure and its words.
+
+    `draw(figure)` puts it on a figure or a subfigure, `size` is in inches, and `numbers` are the
+    values that a sentence may quote.
+    """
 
     draw: Callable[[FigureBase], None]
     alt: str
     caption: str
     size: tuple[float, float] = (6.4, 3.2)
-    numbers: dict[str, float] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
     def render(self, format: str = "png") -> bytes:
         """The picture as a file's bytes; the same picture always gives the same bytes."""
+        buffer = io.BytesIO()
         with matplotlib.rc_context(STYLE):
             figure = Figure(figsize=self.size, dpi=DPI, layout="constrained")
             self.draw(figure)
-            buffer = io.BytesIO()
-            blank = {"png": {"Software": None}, "svg": {"Date": None}}
-            figure.savefig(buffer, format=format, metadata=blank.get(format))
+            figure.savefig(buffer, format=format, metadata=METADATA.get(format))
         return buffer.getvalue()
 
     @cached_property
@@ -73,18 +55,24 @@ class Picture:
 
     def as_html(self) -> str:
         """An <img> element with its alt text."""
-        source = base64.b64encode(self.png).decode()
         width = round(self.size[0] * DPI)
         alt = html.escape(self.alt)
-        return f'<img width="{width}" style="max-width:100%" alt="{alt}" src="data:image/png;base64,{source}">'
+        source = f"data:image/png;base64,{self._base64()}"
+        return f'<img width="{width}" style="max-width:100%" alt="{alt}" src="{source}">'
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> tuple[dict, dict]:
-        bundle = {"image/png": base64.b64encode(self.png).decode(), "text/plain": self.alt}
+        bundle = {"image/png": self._base64(), "text/plain": self.alt}
         return bundle, {"image/png": {"alt": self.alt}}
+
+    def _base64(self) -> str:
+        return base64.b64encode(self.png).decode()
 
 
 def show(picture: Picture, *, name: str = "") -> None:
-    """Display a picture and its caption; with MIALIB_FIGURES set, also keep it there as PNG and SVG."""
+    """Display a picture and its caption.
+
+    With the variable MIALIB_FIGURES set, also keep it in that folder as NAME.png and NAME.svg.
+    """
     from IPython.display import Markdown, display
 
     display(picture)
@@ -96,27 +84,47 @@ def show(picture: Picture, *, name: str = "") -> None:
         (Path(folder) / f"{name}.svg").write_bytes(picture.render("svg"))
 
 
-def small_multiples(view: Callable[..., Picture], **values: list[float]) -> Picture:
-    """What a slider shows, at a few of its positions, one below the other: for readers who cannot run it."""
+def small_multiples(view: Callable[..., Picture], **values: Sequence[float]) -> Picture:
+    """What a slider shows at a few positions, one below the other, for readers who cannot run it.
+
+    `values` has one name, the slider's, and its positions.
+    """
     ((name, positions),) = values.items()
     pictures = [view(**{name: position}) for position in positions]
-    width, height = pictures[0].size
+    places = [f"{position:g}" for position in positions]
 
     def draw(figure: FigureBase) -> None:
-        rows = figure.subfigures(len(pictures), 1, hspace=0.06)
-        for subfigure, picture in zip(rows, pictures, strict=True):
+        rows = figure.subfigures(len(pictures), 1, hspace=0.06, squeeze=False)
+        for subfigure, picture in zip(rows.flat, pictures, strict=True):
             picture.draw(subfigure)
 
-    listed = ", ".join(f"{position:g}" for position in positions)
+    alts = " ".join(picture.alt for picture in pictures)
+    captions = [picture.caption for picture in pictures]
+    width, height = pictures[0].size
     return Picture(
         draw,
-        alt=f"{len(pictures)} rows, one for each {name}: {listed}. "
-        + " ".join(p.alt for p in pictures),
-        caption=f"The slider at {name} = {listed}. {pictures[0].caption}",
+        alt=f"{len(pictures)} rows, one for each {name}: {', '.join(places)}. {alts}",
+        caption=f"The slider at {name} = {', '.join(places)}. {_joint_caption(places, captions)}",
         size=(width, height * len(pictures)),
         numbers={
-            f"{key} at {position:g}": value
-            for position, picture in zip(positions, pictures, strict=True)
+            f"{key} at {place}": value
+            for place, picture in zip(places, pictures, strict=True)
             for key, value in picture.numbers.items()
         },
     )
+
+
+def _joint_caption(places: Sequence[str], captions: Sequence[str]) -> str:
+    """What rows say of themselves, after their positions; then, once, what all of them say.
+
+    >>> _joint_caption(["1", "2"], ["Epoch 1. Bars: intervals.", "Epoch 2. Bars: intervals."])
+    'At 1: Epoch 1. At 2: Epoch 2. Bars: intervals.'
+    """
+    by_row = [re.split(r"(?<=\.) ", caption) for caption in captions]
+    shared = [one for one in by_row[0] if all(one in sentences for sentences in by_row)]
+    parts = []
+    for place, sentences in zip(places, by_row, strict=True):
+        own = [one for one in sentences if one not in shared]
+        if own:
+            parts.append(f"At {place}: {' '.join(own)}")
+    return " ".join([*parts, *shared])

@@ -2,90 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 
-from mialib.course.plots.picture import ATTACKS, COLOR, Picture
+from mialib.course.plots.palette import COLOR, COLORS, MARKERS
+from mialib.course.plots.picture import Picture
+from mialib.course.plots.pieces import (
+    band_of,
+    counted,
+    draw_dotted_cross,
+    numbers_of_points,
+    write_beside,
+)
+from mialib.course.plots.spoken import listed, spoken_points
 from mialib.estimates import Estimate
 
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-COLORS = (*(color for color, _ in ATTACKS), "#0072B2", "#D55E00", "#777777", "#882255")
 Point = tuple[Estimate, Estimate]  # accuracy and advantage
 
 
 def tradeoff(
-    series: dict[str, Sequence[Point]],
+    series: Mapping[str, Sequence[Point]],
     *,
     undefended: Point,
     mark: Point | None = None,
-    labels: dict[str, Sequence[str]] | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
     ylabel: str = "highest advantage",
 ) -> Picture:
-    """Test accuracy (right is better) against advantage (down is better), a marker and a line for each series.
+    """Test accuracy (right is better) against advantage (down is better), by series.
 
-    The undefended model is a star with a dotted cross; crosses are 95 % intervals. `labels` writes beside the points,
-    and `mark` rings one.
+    The undefended model is a star with a dotted cross; crosses are 95 % intervals. `labels` writes
+    beside the points of a series, and `mark` rings one point.
     """
 
     def draw(figure: FigureBase) -> None:
         axes = figure.subplots()
         for place, (name, points) in enumerate(series.items()):
-            x, y = ([point[k].value for point in points] for k in (0, 1))
-            xerr, yerr = (
-                list(zip(*(_error(point[k]) for point in points), strict=True)) for k in (0, 1)
-            )
-            style = {"color": COLORS[place], "marker": MARKERS[place], "markersize": 5}
-            axes.errorbar(
-                x, y, xerr=xerr, yerr=yerr, label=name, linewidth=1, elinewidth=0.5, **style
-            )
-            for text, at in zip((labels or {}).get(name, ()), zip(x, y, strict=True), strict=False):
-                axes.annotate(
-                    text,
-                    at,
-                    xytext=(4, 4),
-                    textcoords="offset points",
-                    fontsize=8,
-                    color=COLORS[place],
-                )
+            _draw_series(axes, points, (labels or {}).get(name, ()), name, place)
         x, y = (estimate.value for estimate in undefended)
         axes.plot(x, y, "*", color=COLOR["mark"], markersize=12, label="undefended")
-        axes.axvline(x, color=COLOR["chance"], linestyle=":", linewidth=1)
-        axes.axhline(y, color=COLOR["chance"], linestyle=":", linewidth=1)
+        draw_dotted_cross(axes, x, y)
         if mark:
-            axes.plot(
-                mark[0].value,
-                mark[1].value,
-                "o",
-                color=COLOR["mark"],
-                markersize=13,
-                fillstyle="none",
-            )
+            ring = {"color": COLOR["mark"], "markersize": 13, "fillstyle": "none"}
+            axes.plot(mark[0].value, mark[1].value, "o", **ring)
         axes.set(xlabel="test accuracy", ylabel=ylabel)
         figure.legend(loc="outside upper center", ncols=4)
 
-    told = "; ".join(
-        f"{name}: "
-        + ", ".join(
-            f"({accuracy.value:.2f}, {advantage.value:.2f})" for accuracy, advantage in points
-        )
-        for name, points in series.items()
-    )
-    start = f"undefended ({undefended[0].value:.2f}, {undefended[1].value:.2f})"
+    marked = {"mark": mark} if mark else {}
+    everyone = {"undefended": [undefended], **series}
+    told = listed(_told(name, points) for name, points in everyone.items())
     return Picture(
         draw,
-        alt=f"Scatter plot of {ylabel} (up) against test accuracy (right), with lines by defense: {start}; {told}.",
-        caption=f"{ylabel.capitalize()} against test accuracy, 95 % intervals; the lower right is best.",
+        alt=f"Scatter plot of {ylabel} (up) against test accuracy (right), with lines by defense: "
+        f"{told}.",
+        caption=f"{ylabel.capitalize()} against test accuracy, 95 % intervals; the lower right is "
+        "best.",
         size=(6.8, 4.0),
-        numbers={
-            f"{name} {k} {what}": point[part].value
-            for name, points in series.items()
-            for k, point in enumerate(points)
-            for part, what in enumerate(("accuracy", "advantage"))
-        }
-        | ({"mark accuracy": mark[0].value, "mark advantage": mark[1].value} if mark else {}),
+        numbers=numbers_of_points(counted(series) | marked, "accuracy", "advantage"),
     )
 
 
-def _error(estimate: Estimate) -> tuple[float, float]:
-    return max(estimate.value - estimate.low, 0), max(estimate.high - estimate.value, 0)
+def _draw_series(
+    axes: Axes, points: Sequence[Point], texts: Sequence[str], name: str, place: int
+) -> None:
+    accuracy = band_of(point[0] for point in points)
+    advantage = band_of(point[1] for point in points)
+    color = COLORS[place]
+    axes.errorbar(
+        accuracy.value,
+        advantage.value,
+        xerr=accuracy.errors(),
+        yerr=advantage.errors(),
+        color=color,
+        marker=MARKERS[place],
+        markersize=5,
+        linewidth=1,
+        elinewidth=0.5,
+        label=name,
+    )
+    at = zip(accuracy.value, advantage.value, strict=True)
+    write_beside(axes, texts, at, offset=(4, 4), fontsize=8, color=color)
+
+
+def _told(name: str, points: Sequence[Point]) -> str:
+    colon = "" if name == "undefended" else ":"
+    return f"{name}{colon} {spoken_points(points)}"

@@ -1,0 +1,65 @@
+"""Colours, lines and markers of every picture.
+
+The colours are Okabe and Ito's, which colour-blind readers can tell apart. A role (member,
+target, …) keeps its colour through the course, and each colour comes with a line, a hatch or a
+marker of its own.
+"""
+
+from typing import Any
+
+COLOR = {
+    "member": "#0072B2",  # blue
+    "non_member": "#D55E00",  # vermillion
+    "target": "#009E73",  # bluish green
+    "shadow": "#CC79A7",  # reddish purple
+    "chance": "#666666",
+    "mark": "#000000",
+}
+LINE = {
+    "member": "-",
+    "non_member": "--",
+    "target": "-",
+    "shadow": "--",
+    "chance": ":",
+    "mark": "-",
+}
+HATCH = {"member": None, "non_member": "////"}
+
+# Colour and line of the first, second, … curve of a picture whose curves have no roles.
+CURVES = (
+    ("#009E73", "-"),
+    ("#CC79A7", "--"),
+    ("#E69F00", "-."),
+    ("#56B4E9", (0, (5, 1))),
+    ("#000000", (0, (1, 1))),
+)
+# Colour and marker of the first, second, … series of points.
+COLORS = (*(color for color, _ in CURVES), "#0072B2", "#D55E00", "#777777", "#882255")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+
+STYLE: dict[Any, Any] = {
+    "font.size": 10,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e6e6e6",
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "hatch.linewidth": 0.6,
+    "figure.facecolor": "white",
+    "svg.hashsalt": "mialib",
+    "svg.fonttype": "none",
+}
+DPI = 110
+
+
+def group(role: str) -> str:
+    """A role in the plural, as a legend names it.
+
+    >>> group("non_member")
+    'non-members'
+    """
+    return role.replace("_", "-") + "s"

@@ -1,0 +1,186 @@
+"""Statistics that lessons and their figures share: no drawing here.
+
+| what | functions |
+|---|---|
+| a few repeats of one training | `student`, `bonferroni`, `spread` |
+| one row of a sweep | `standing` |
+| what (ε, δ)-differential privacy allows | `highest_tpr`, `largest_advantage` |
+| what an attack refutes | `least_epsilon`, `refuted_epsilon` |
+| how far records lie from the boundary | `FeaturePlane`, `boundary_distances` |
+
+An auditor would use the two rows on differential privacy, too: they take rates and counts, and
+nothing of a lesson.
+
+>>> round(float(highest_tpr(0.01, epsilon=1.0, delta=1e-5)), 4)
+0.0272
+>>> spread([0.4, 0.5, 0.6])
+Estimate(value=0.5, low=0.4, high=0.6, note='')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.stats
+from numpy.typing import ArrayLike
+
+from mialib import metrics
+from mialib.course.sweeps import Sweep
+from mialib.errors import check_range
+from mialib.estimates import Estimate
+
+ROLES = ("member", "non_member")
+LARGEST_EXPONENT = 700.0  # e^710 is beyond the range of floats.
+
+
+def student(values: Sequence[float]) -> Estimate:
+    """The mean of a few repeats, at least two, with Student's 95 % interval.
+
+    >>> print(student([0.4, 0.5, 0.6]))
+    0.500 [0.252, 0.748]
+    """
+    if len(values) < 2:
+        raise ValueError(f"Student's interval needs at least 2 repeats, found {len(values)}.")
+    mean = float(np.mean(values))
+    deviation = float(np.std(values, ddof=1))
+    reach = _quantile(len(values)) * deviation / len(values) ** 0.5
+    return Estimate(mean, mean - reach, mean + reach)
+
+
+def bonferroni(estimate: Estimate, *, comparisons: int, repeats: int = 3) -> Estimate:
+    """Student's interval of so many repeats, widened for so many comparisons (Bonferroni).
+
+    >>> print(bonferroni(student([0.4, 0.5, 0.6]), comparisons=18))
+    0.500 [-0.593, 1.593]
+    """
+    factor = _quantile(repeats, comparisons) / _quantile(repeats)
+    low = estimate.value - factor * (estimate.value - estimate.low)
+    high = estimate.value + factor * (estimate.high - estimate.value)
+    return Estimate(estimate.value, low, high)
+
+
+def _quantile(repeats: int, comparisons: int = 1) -> float:
+    """Student's two-sided 95 % quantile, to the three decimals of printed tables: 4.303 for 3."""
+    tail = 0.05 / comparisons / 2
+    return round(float(scipy.stats.t.ppf(1 - tail, df=repeats - 1)), 3)
+
+
+def spread(values: Sequence[float]) -> Estimate:
+    """Mean − sd … mean + sd, which the sparsity paper draws, in the form of an estimate."""
+    mean = float(np.mean(values))
+    deviation = float(np.std(values, ddof=1))
+    return Estimate(round(mean, 12), round(mean - deviation, 12), round(mean + deviation, 12))
+
+
+def standing(sweep: Sweep, row: int) -> dict[str, float]:
+    """All that a table holds of one row of a sweep, without intervals.
+
+    In this order: accuracy, loss gap, every attack's advantage, mean, highest, P1.
+    """
+    member = sweep.is_member
+    tpr = sweep.votes[row][:, member].mean(axis=1)  # (attacks,)
+    fpr = sweep.votes[row][:, ~member].mean(axis=1)
+    advantage = tpr - fpr
+    accuracy = float(sweep.correct[row][~member].mean())
+    highest = float(advantage.max())
+    return {
+        "accuracy": accuracy,
+        "loss gap": sweep.rows[row]["loss_gap"],
+        **dict(zip(sweep.attacks, map(float, advantage), strict=True)),
+        "mean": float(advantage.mean()),
+        "highest": highest,
+        "P1": metrics.p1(accuracy, max(highest, 0.0)),
+    }
+
+
+def highest_tpr(fpr: ArrayLike, *, epsilon: float, delta: float) -> np.ndarray:
+    """The highest TPR that (ε, δ)-differential privacy allows at each FPR.
+
+    It is min(e^ε · FPR + δ, 1 − e^−ε · (1 − δ − FPR)), and at most 1.
+    """
+    check_range(0, np.inf, epsilon=epsilon)
+    check_range(0, 1, delta=delta)
+    fpr = np.asarray(fpr, float)
+    with np.errstate(over="ignore", invalid="ignore"):
+        steep = np.where(fpr > 0, np.exp(np.minimum(epsilon, LARGEST_EXPONENT)) * fpr, 0.0) + delta
+    flat = 1 - np.exp(-epsilon) * (1 - delta - fpr)
+    return np.clip(np.minimum(steep, flat), 0, 1)
+
+
+def largest_advantage(epsilon: float, delta: float) -> float:
+    """max TPR − FPR under the promise, where its two lines meet: (e^ε − 1 + 2δ) / (e^ε + 1)."""
+    half = np.tanh(epsilon / 2)  # (e^ε − 1) / (e^ε + 1)
+    return float(half + delta * (1 - half))
+
+
+def least_epsilon(tpr: float, fpr: float, delta: float) -> float:
+    """The smallest ε ≥ 0 of which an attack with these rates does not break the promise.
+
+    The promise is TPR ≤ e^ε · FPR + δ and 1 − FPR ≤ e^ε · (1 − TPR) + δ; ε is infinite where a rate
+    above δ meets 0.
+
+    >>> round(least_epsilon(0.5, 0.1, delta=0.0), 3)
+    1.609
+    >>> least_epsilon(0.3, 0.0, delta=1e-5)
+    inf
+    """
+    needed = [0.0]
+    for rate, limited in ((tpr, fpr), (1 - fpr, 1 - tpr)):
+        if rate > delta:
+            needed.append(float(np.log((rate - delta) / limited)) if limited > 0 else np.inf)
+    return max(needed)
+
+
+def refuted_epsilon(
+    tpr: ArrayLike, fpr: ArrayLike, *, members: int, non_members: int, delta: float
+) -> float:
+    """The largest ε that a ROC refutes, with 95 % confidence over all its points together.
+
+    `tpr` and `fpr` (n,) are shares of so many members and non-members. Every rate is replaced by
+    the end of its exact interval that favours the defender.
+    """
+    tpr = np.asarray(tpr, float)
+    fpr = np.asarray(fpr, float)
+    confidence = 1 - 0.05 / (2 * len(fpr))
+    needed = [0.0]
+    for caught, accused in zip(tpr, fpr, strict=True):
+        hits = round(caught * members)
+        alarms = round(accused * non_members)
+        lowest, _ = metrics.clopper_pearson(hits, members, confidence=confidence)
+        _, highest = metrics.clopper_pearson(alarms, non_members, confidence=confidence)
+        needed.append(least_epsilon(lowest, highest, delta))
+    return max(needed)
+
+
+@dataclass(frozen=True)
+class FeaturePlane:
+    """2-D features of one model's records, and how far they lie from the decision boundary.
+
+    Both go by role, "member" and "non_member".
+    """
+
+    features: dict[str, np.ndarray]  # (n, 2)
+    margin: dict[str, np.ndarray]  # (n,), negative when misclassified
+
+
+def boundary_distances(planes: Sequence[FeaturePlane]) -> dict[str, float]:
+    """Accuracy on non-members, the AUC of the distance to the boundary, and median distances.
+
+    Each is the mean over several models.
+    """
+    by_model = [_distances_of(plane) for plane in planes]
+    return {what: float(np.mean([one[what] for one in by_model])) for what in by_model[0]}
+
+
+def _distances_of(plane: FeaturePlane) -> dict[str, float]:
+    margin = np.concatenate([plane.margin[role] for role in ROLES])
+    is_member = np.arange(len(margin)) < len(plane.margin["member"])
+    numbers = {"accuracy": float((plane.margin["non_member"] > 0).mean())}
+    numbers["AUC"] = metrics.auc(margin, is_member)
+    for role in ROLES:
+        length = np.linalg.norm(plane.features[role], axis=1)
+        numbers[f"{role} origin"] = float(np.median(length))
+        numbers[f"{role} boundary"] = float(np.median(plane.margin[role]))
+    return numbers

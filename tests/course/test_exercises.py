@@ -1,0 +1,553 @@
+"""The self-checks of all lessons: right answers pass, and each usual mistake gets its sentence.
+
+One harness for all: an exercise is a line in RIGHT and some in WRONG.
+"""
+
+import inspect
+from importlib import import_module
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from mialib.course import exercises
+from mialib.course.exercises.check import Verdict, check, same_as, shown
+from mialib.defenses.crl import normalized
+from mialib.defenses.relaxloss import soft_loss
+from mialib.sparsity import chains
+
+LESSONS = sorted(path.stem for path in Path(exercises.__path__[0]).glob("lesson_*.py"))
+CHECKS = {
+    (lesson, name): function
+    for lesson in LESSONS
+    for name, function in vars(import_module(f"mialib.course.exercises.{lesson}")).items()
+    if name.startswith("check_")
+}
+each_check = pytest.mark.parametrize("one", CHECKS.values(), ids=[name for _, name in CHECKS])
+
+
+# ---------------------------------------------------------------- answers
+
+
+def threshold_for_fpr(scores, fpr):
+    allowed = int(np.floor(fpr * len(scores) + 1e-9))
+    return np.nextafter(np.sort(scores)[::-1][allowed], np.inf)
+
+
+def modified_entropy(p, y):
+    of_label = np.eye(p.shape[1], dtype=bool)[y]
+    terms = np.where(of_label, (1 - p) * np.log(p), p * np.log(1 - p))
+    return -terms.sum(axis=1)
+
+
+def auc_from_ranks(scores, is_member):
+    member, other = scores[is_member][:, None], scores[~is_member]
+    return (member > other).mean() + (member == other).mean() / 2
+
+
+def two_features(p, y):
+    others = np.where(np.eye(p.shape[1], dtype=bool)[y], -1, p)
+    return np.stack([p[np.arange(len(y)), y], others.max(axis=1)], axis=1)
+
+
+def noise_response(response, x, epsilon, draws, rng):
+    changes = [response(x + epsilon * rng.normal(size=x.shape)) - response(x) for _ in range(draws)]
+    return np.abs(changes).mean(axis=0) / epsilon
+
+
+def l1_shifts(d):
+    square = [(i, j) for i in range(-d, d + 1) for j in range(-d, d + 1)]
+    return [(0, 0), *(shift for shift in square if abs(shift[0]) + abs(shift[1]) == d)]
+
+
+def input_gradient(weights, x, label):
+    logits = weights @ x
+    p = np.exp(logits) / np.exp(logits).sum()
+    return (p - (np.arange(len(p)) == label)) @ weights
+
+
+def claimed_advantage(scores, is_member):
+    thresholds = [*scores, np.inf]
+    rates = [(scores >= one, one) for one in thresholds]
+    return max(called[is_member].mean() - called[~is_member].mean() for called, _ in rates)
+
+
+def blind_scores(known, is_member, asked):
+    return asked @ (known[is_member].mean(axis=0) - known[~is_member].mean(axis=0))
+
+
+def choose_strength(accuracy, advantage, most):
+    return int(np.where(accuracy >= accuracy[0] - most, advantage, np.inf).argmin())
+
+
+def weights_needed(gradient, share):
+    sizes = sorted(map(abs, gradient), reverse=True)
+    return next(k for k in range(1, len(sizes) + 1) if sum(sizes[:k]) >= share * sum(sizes))
+
+
+def smallest_first(gradient, share):
+    carried = np.cumsum(np.sort(np.abs(gradient)))
+    return int(np.searchsorted(carried, share * np.abs(gradient).sum())) + 1
+
+
+def signed(gradient, share):
+    return int(np.searchsorted(np.cumsum(np.sort(gradient)[::-1]), share * gradient.sum())) + 1
+
+
+def few_low(n):
+    """Members alike; one non-member at 0 pays for the others, who lie above."""
+    member, non_member = np.full(n, n - 1.0), np.full(n, float(n))
+    non_member[0] = 0
+    return member, non_member
+
+
+def below_zero(n):
+    member, non_member = few_low(n)
+    return member - 1000, non_member
+
+
+def gamma(member_gradient, non_member_gradient):
+    size = np.abs(member_gradient - non_member_gradient)
+    return size / size.mean() if size.any() else size
+
+
+def proximal_step(weights, importance, step):
+    return weights - np.clip(weights, -step * importance, step * importance)
+
+
+def focus_only(gradient, alpha):
+    power = np.abs(gradient) ** alpha
+    return power / power.mean() if power.any() else power
+
+
+def gamma_to_alpha(gradient, alpha):
+    return (np.abs(gradient) / max(np.abs(gradient).mean(), 1e-30)) ** alpha
+
+
+def control_for(accuracy, accuracies, advantages):
+    there = [(advantages[k], k) for k in range(len(accuracies)) if accuracies[k] >= accuracy - 0.01]
+    return min(there)[1] if there else -1
+
+
+def lowest_by_descent(classes, tau):
+    """The loss of logits in the best direction that are very long before they are normalised."""
+    best = torch.full((1, classes), -1.0 / classes, dtype=torch.float64)
+    best[0, 0] += 1
+    label = torch.zeros(1, dtype=torch.long)
+    return torch.nn.functional.cross_entropy(normalized(1e12 * best, tau), label).item()
+
+
+def pull_by_autograd(p, classes):
+    logits = torch.zeros(len(p), classes, dtype=torch.float64)
+    logits[:, 0] = torch.from_numpy(np.log((classes - 1) * p / (1 - p)))
+    logits.requires_grad_()
+    soft_loss(logits, logits, torch.zeros(len(p), dtype=torch.long)).sum().backward()
+    return -logits.grad[:, 0].numpy()
+
+
+def partners(wanted, labels, rng):
+    order = labels.argsort(kind="stable")
+    count = np.bincount(labels)
+    start = count.cumsum() - count
+    return order[start[wanted] + rng.integers(count[wanted])]
+
+
+def first_of_the_class(wanted, labels, rng):
+    return np.array([np.flatnonzero(labels == one)[0] for one in wanted])
+
+
+def never_the_last(wanted, labels, rng):
+    """As in the authors' code, whose upper end is left out; a class of one would fail there."""
+    places = [np.flatnonzero(labels == one) for one in wanted]
+    return np.array([some[rng.integers(max(len(some) - 1, 1))] for some in places])
+
+
+def least_epsilon(tpr, fpr, delta):
+    def needed(rate, other):
+        if rate <= delta:
+            return 0.0
+        return np.inf if other == 0 else np.log((rate - delta) / other)
+
+    return max(0.0, needed(tpr, fpr), needed(1 - fpr, 1 - tpr))
+
+
+def one_sided(tpr, fpr, delta):
+    return max(0.0, np.log(max(tpr - delta, 1e-300) / fpr)) if fpr else np.inf
+
+
+def unbounded(tpr, fpr, delta):
+    with np.errstate(all="ignore"):
+        return np.maximum(np.log((tpr - delta) / fpr), np.log((1 - fpr - delta) / (1 - tpr)))
+
+
+def prunings_to(prunable, others, share, percent):
+    left = prunable
+    for rounds in range(1000):
+        if left + others <= percent / 100 * (prunable + others):
+            return rounds
+        left -= ceil(share * left)
+    return None
+
+
+def of_all_each_time(prunable, others, share, percent):
+    """Prunes the share of the first count in every round."""
+    rounds = 0
+    while 100 * (prunable * (1 - share * rounds) + others) / (prunable + others) > percent:
+        rounds += 1
+    return rounds
+
+
+def alarms(repeats, rng, *, ddof=1, both=True):
+    first, second = rng.normal(size=(2, 50_000, repeats))
+    gap = second.mean(axis=1) - first.mean(axis=1)
+    reach = first.std(axis=1, ddof=ddof) + second.std(axis=1, ddof=ddof)
+    return ((np.abs(gap) if both else gap) > reach).mean()
+
+
+def apply_factor(entries, x):
+    k, t, r, s = entries.shape
+    matrix = np.zeros((k, r, t, k, s, t))
+    for block in range(k):
+        for place in range(t):
+            matrix[block, :, place, block, :, place] = entries[block, place]
+    return matrix.reshape(k * r * t, k * s * t) @ x
+
+
+def places_before_columns(entries, x):
+    """Reads x as (k, t, s), as a factor with t = 1 would allow."""
+    k, t, _, s = entries.shape
+    return (entries @ x.reshape(k, t, s, 1))[..., 0].reshape(-1)
+
+
+def first_block_only(entries, x):
+    k, t, _, s = entries.shape
+    return np.tile(entries[0, 0] @ x.reshape(-1, s)[0], k * t)
+
+
+def fewest(rows, columns, *, least=2, most=None, monotone=True):
+    low, high = sorted((rows, columns)) if monotone else (1, rows * columns)
+    return min(
+        r * columns + k * rows
+        for r in range(least, (most or rows // 2) + 1)
+        for k in range(1, columns + 1)
+        if rows % r == columns % k == 0 and low <= k * r <= high
+    )
+
+
+def any_blocks(rows, columns):
+    """Forgets that k must divide the columns."""
+    low, high = sorted((rows, columns))
+    pairs = [(r, k) for r in range(2, rows // 2 + 1) if rows % r == 0 for k in range(1, columns)]
+    return min(r * columns + k * rows for r, k in pairs if low <= k * r <= high)
+
+
+RIGHT = [
+    ("check_gap_attack", lambda predicted, label: predicted == label),
+    ("check_threshold_for_fpr", threshold_for_fpr),
+    ("check_largest_fpr", lambda tpr, prior, ppv: tpr * prior * (1 / ppv - 1) / (1 - prior)),
+    ("check_modified_entropy", modified_entropy),
+    ("check_auc_from_ranks", auc_from_ranks),
+    ("check_two_features", two_features),
+    ("check_noise_response", noise_response),
+    ("check_l1_shifts", l1_shifts),
+    ("check_input_gradient", input_gradient),
+    ("check_claimed_advantage", claimed_advantage),
+    ("check_blind_scores", blind_scores),
+    ("check_accuracy_for_p1", lambda p1, advantage: 1 / (2 / p1 - 1 / (1 - advantage))),
+    ("check_choose_strength", choose_strength),
+    ("check_weights_needed", weights_needed),
+    ("check_silent_leak", few_low),
+    ("check_gamma", gamma),
+    ("check_proximal_step", proximal_step),
+    ("check_control_for", control_for),
+    ("check_focus_only", focus_only),
+    ("check_lowest_loss", lowest_by_descent),
+    ("check_sharpening", pull_by_autograd),
+    ("check_partners", partners),
+    ("check_least_epsilon", least_epsilon),
+    ("check_prunings_to", prunings_to),
+    ("check_false_alarms", alarms),
+    ("check_apply_factor", apply_factor),
+    ("check_fewest", fewest),
+    ("check_fewest", lambda *shape: min(map(chains.parameters, chains.chains(*shape, 2)))),
+]
+
+WRONG = [
+    ("check_gap_attack", lambda predicted, label: predicted != label, "what the model gets right"),
+    ("check_gap_attack", lambda predicted, label: np.ones(4, bool), "expected"),
+    ("check_gap_attack", lambda predicted, label: 1, "shape (4,), found ()"),
+    ("check_threshold_for_fpr", lambda scores, fpr: np.quantile(scores, 1 - fpr), "too many false"),
+    ("check_threshold_for_fpr", lambda scores, fpr: np.inf, "lower threshold"),
+    ("check_largest_fpr", lambda tpr, prior, ppv: tpr * prior / ppv, "Solve PPV"),
+    ("check_largest_fpr", lambda tpr, prior, ppv: 0.0, "expected 0.0005612, found 0."),
+    ("check_modified_entropy", lambda p, y: -(p * np.log(p)).sum(axis=1), "the label's term"),
+    ("check_auc_from_ranks", lambda s, m: (s[m][:, None] > s[~m]).mean(), "ties count half"),
+    ("check_two_features", lambda p, y: np.sort(p, axis=1)[:, :-3:-1], "the label's probability"),
+    (
+        "check_noise_response",
+        lambda r, x, e, d, rng: abs(r(x + e * rng.normal(size=x.shape)) - r(x)),
+        "3.99",
+    ),
+    ("check_noise_response", lambda r, x, e, d, rng: np.zeros((200, 2)), "found (200, 2)"),
+    ("check_l1_shifts", lambda d: [(i, j) for i in range(-d, d + 1) for j in (-d, d)], "5 shifts"),
+    ("check_input_gradient", lambda w, x, label: w[label], "less 1 for the label"),
+    (
+        "check_claimed_advantage",
+        lambda s, m: (s[m] >= 2.5).mean() - (s[~m] >= 2.5).mean(),
+        "let nobody in",
+    ),
+    ("check_blind_scores", lambda known, m, asked: -asked.sum(axis=1), "differ by 0.5"),
+    ("check_blind_scores", lambda known, m, asked: m, "come from one source"),
+    (
+        "check_accuracy_for_p1",
+        lambda p1, advantage: 2 * p1 * (1 - advantage) / (p1 + 1 - advantage),
+        "solve P1",
+    ),
+    (
+        "check_accuracy_for_p1",
+        lambda p1, advantage: p1 * advantage / (2 * advantage - p1),
+        "v = 1 − advantage",
+    ),
+    ("check_choose_strength", lambda a, advantage, most: advantage.argmin(), "too much accuracy"),
+    ("check_choose_strength", lambda accuracy, b, most: accuracy.argmax(), "expected row 2"),
+    ("check_choose_strength", lambda a, advantage, most: advantage.min(), "row 2, found 0.1"),
+    (
+        "check_choose_strength",
+        lambda accuracy, advantage, most: int(advantage[accuracy >= accuracy[0] - most].argmin()),
+        "drawn at random",
+    ),
+    ("check_weights_needed", smallest_first, "the largest first"),
+    ("check_weights_needed", signed, "Add up sizes"),
+    ("check_weights_needed", lambda g, share: weights_needed(g, share) - 1, "until the share is"),
+    ("check_weights_needed", lambda gradient, share: np.abs(gradient), "an answer of shape ()"),
+    ("check_silent_leak", lambda n: (np.zeros(n), np.ones(n)), "be equal, found a gap of 1"),
+    ("check_silent_leak", lambda n: (np.ones(n), np.ones(n)), "0.00 only"),
+    ("check_silent_leak", below_zero, "never below 0"),
+    ("check_silent_leak", lambda n: (np.zeros(1), np.zeros(1)), "shape (100,)"),
+    ("check_gamma", lambda member, other: (other - member) / (other - member).mean(), "never neg"),
+    ("check_gamma", lambda member, other: np.abs(other - member), "mean 1"),
+    (
+        "check_proximal_step",
+        lambda w, importance, step: w - step * importance * np.sign(w),
+        "cross zero",
+    ),
+    (
+        "check_proximal_step",
+        lambda w, importance, step: np.maximum(np.abs(w) - step * importance, 0),
+        "sign",
+    ),
+    ("check_focus_only", gamma_to_alpha, "must have mean 1"),
+    (
+        "check_focus_only",
+        lambda g, alpha: np.abs(g) ** alpha / max((np.abs(g) ** alpha).sum(), 1e-30),
+        "must have mean 1",
+    ),
+    ("check_focus_only", lambda g, alpha: 1.0, "shape (2, 2), found ()"),
+    (
+        "check_control_for",
+        lambda a, accuracies, b: int(np.argmin(abs(accuracies - a))),
+        "lowest advantage",
+    ),
+    ("check_control_for", lambda a, accuracies, b: int(np.argmin(b)), "0.01 less accurate"),
+    (
+        "check_control_for",
+        lambda a, accuracies, b: int(np.argmin(np.where(abs(accuracies - a) <= 0.01, b, 9))),
+        "expected",
+    ),
+    (
+        "check_lowest_loss",
+        lambda classes, tau: np.log1p((classes - 1) * np.exp(-1 / tau)),
+        "longest lead",
+    ),
+    ("check_lowest_loss", lambda classes, tau: 0.0, "longest lead"),
+    ("check_sharpening", lambda p, classes: np.log((classes - 1) * p / (1 - p)), "by the logit"),
+    (
+        "check_sharpening",
+        lambda p, classes: p * (1 - p) * np.log((1 - p) / p / (classes - 1)),
+        "minus",
+    ),
+    ("check_sharpening", lambda p, classes: 1 - p, "0 at p = 1/C"),
+    (
+        "check_partners",
+        lambda wanted, labels, rng: rng.integers(len(labels), size=len(wanted)),
+        "of class",
+    ),
+    ("check_partners", first_of_the_class, "were due"),
+    ("check_partners", never_the_last, "was drawn 0 times"),
+    ("check_partners", lambda wanted, labels, rng: wanted[:5], "Expected 4000 places"),
+    ("check_partners", lambda wanted, labels, rng: wanted + 0.0, "as whole numbers"),
+    ("check_partners", lambda wanted, labels, rng: wanted + 100, "between 0 and 10"),
+    ("check_least_epsilon", one_sided, "the larger ε of the two"),
+    ("check_least_epsilon", unbounded, "at least 0"),
+    ("check_least_epsilon", lambda tpr, fpr, delta: tpr - fpr, "the larger ε of the two"),
+    (
+        "check_prunings_to",
+        lambda prunable, others, share, percent: prunings_to(prunable, 0, share, percent),
+        "never pruned",
+    ),
+    ("check_prunings_to", of_all_each_time, "every round"),
+    ("check_false_alarms", lambda repeats, rng: alarms(repeats, rng, ddof=0), "n − 1"),
+    ("check_false_alarms", lambda repeats, rng: alarms(repeats, rng, both=False), "Both direc"),
+    ("check_false_alarms", lambda repeats, rng: 100 * alarms(repeats, rng), "between 0 and 1"),
+    (
+        "check_apply_factor",
+        lambda entries, x: entries[0, 0].T @ x[: len(entries[0, 0])],
+        "expected 2 numbers",
+    ),
+    ("check_apply_factor", lambda entries, x: apply_factor(-entries, x), "ordinary matrix"),
+    ("check_apply_factor", first_block_only, "its own columns"),
+    ("check_apply_factor", places_before_columns, "over k, then s, then t"),
+    ("check_fewest", lambda *shape: fewest(*shape, monotone=False), "must lie between"),
+    ("check_fewest", lambda *shape: fewest(*shape, least=1, most=shape[0]), "neither 1 nor 16"),
+    ("check_fewest", any_blocks, "must divide"),
+    ("check_fewest", lambda rows, columns: rows * columns, "expected 3200, found 36864"),
+]
+
+
+def named(name):
+    (found,) = (function for (_, each), function in CHECKS.items() if each == name)
+    return found
+
+
+# ---------------------------------------------------------------- every exercise
+
+
+def test_every_lesson_has_checks_and_every_check_its_answers():
+    assert len(LESSONS) == 14
+    assert {lesson for lesson, _ in CHECKS} == set(LESSONS)
+    names = {name for _, name in CHECKS}
+    assert len(names) == len(CHECKS)
+    assert {name for name, _ in RIGHT} == {name for name, *_ in WRONG} == names
+
+
+@pytest.mark.parametrize(("name", "answer"), RIGHT)
+def test_a_right_answer_is_right(name, answer):
+    verdict = named(name)(answer)
+    assert verdict.right, verdict
+    assert verdict._repr_markdown_() == "✔ **Right.**"
+
+
+@pytest.mark.parametrize(("name", "answer", "words"), WRONG)
+def test_a_mistake_is_named(name, answer, words):
+    verdict = named(name)(answer)
+    assert not verdict.right
+    assert verdict.text.startswith("Not quite. ")
+    assert words in verdict.text
+
+
+@each_check
+def test_an_exercise_that_is_not_done_says_so(one):
+    def undone(*_):
+        raise NotImplementedError
+
+    verdict = one(undone)
+    assert not verdict.right
+    assert verdict.text.startswith("Not done yet. ")
+    assert verdict._repr_markdown_().startswith("✎ **Not done yet.** ")
+
+
+@each_check
+def test_a_crash_is_told_with_its_line(one):
+    def crashed(*_):
+        nothing = 0
+        return 1 / nothing
+
+    verdict = one(crashed)
+    line = inspect.getsourcelines(crashed)[1] + 2
+    assert verdict.text.startswith("Not quite. Your function raised ZeroDivisionError: division by")
+    assert verdict.text.endswith(f"(in line {line}, `return 1 / nothing`)")
+
+
+@each_check
+def test_a_forgotten_return_is_told(one):
+    def forgotten(*_):
+        """Works something out, and keeps it."""
+
+    assert "Your function returned None" in one(forgotten).text
+
+
+@each_check
+@pytest.mark.parametrize("junk", ["text", object(), [[1], [2, 3]], float("nan"), {}, 1j, ()])
+def test_whatever_comes_back_a_check_answers(one, junk):
+    assert not one(lambda *_: junk).right
+
+
+@each_check
+def test_an_answer_in_place_of_the_function_is_told(one):
+    assert "Hand over the function itself, without calling it; found int" in one(3).text
+
+
+# ---------------------------------------------------------------- how a check speaks
+
+
+def test_a_crash_in_a_helper_names_the_learners_own_line():
+    def helped(x):
+        return np.linalg.inv(np.zeros((2, 2)))
+
+    verdict = same_as(np.negative, (1,))(helped)
+    assert "LinAlgError" in verdict.text
+    assert "`return np.linalg.inv(np.zeros((2, 2)))`" in verdict.text
+
+
+def test_code_without_a_file_still_has_its_line():
+    space = {}
+    exec("def made(x):\n    y = x\n    return y.nothing", space)
+    text = same_as(np.negative, (1,))(space["made"]).text
+    assert text.endswith("'int' object has no attribute 'nothing' (in line 3)")
+
+
+def test_what_cannot_be_used_is_not_called_a_crash():
+    verdict = named("check_threshold_for_fpr")(lambda scores, fpr: "low")
+    assert "What your function returned could not be used: ValueError" in verdict.text
+
+
+def test_markdown_in_a_message_is_shown_and_not_rendered():
+    """As pages are made: nothing of the learner's text may become an element."""
+    from nbconvert.filters import markdown2html
+
+    text = (
+        "`__my_value__` is <class int>\n# heading\n- item [link](address) *star* $x$ a|b ~~c~~ &lt;"
+    )
+
+    @check
+    def loud(answer):
+        return text
+
+    html = markdown2html(loud(lambda: 1)._repr_markdown_())
+    assert html.count("<") == 4  # One paragraph with one bold headline.
+    shown_text = html.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    assert " ".join(text.split()) in shown_text
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0.00056123, "0.0005612"),
+        (1234567.0, "1.235e+06"),
+        (3, "3"),
+        (np.array([0.5, 1e-7]), "[0.5 1e-07]"),
+        (np.arange(20), "[ 0  1  2 ... 17 18 19]"),
+    ],
+)
+def test_numbers_are_shown_with_significant_digits(value, expected):
+    assert shown(value) == expected
+
+
+def test_digits_are_added_until_the_difference_is_seen():
+    text = same_as(lambda x: x, (1.0,))(lambda x: x + 1e-5).text
+    assert "expected 1, found 1.00001" in text
+
+
+def test_a_difference_in_the_middle_of_a_long_array_has_a_place():
+    def spoiled(x):
+        x[3, 1] = 7.5
+        return x
+
+    verdict = same_as(np.positive, (np.zeros((10, 2)),), hint="Touch nothing.")(spoiled)
+    assert verdict.text.endswith("expected 0, found 7.5 at place [3, 1]. Touch nothing.")
+
+
+def test_a_verdict_prints_as_its_text():
+    assert repr(Verdict(False, "Not quite.", "Try again.")) == "Not quite. Try again."

@@ -1,0 +1,69 @@
+"""Figures of pruned and of butterfly networks count what they draw."""
+
+import numpy as np
+import pytest
+
+from mialib.course import figures
+from mialib.course.figures.sparsity import short_layer
+from small_pictures import FACTORS, PICTURES, PRODUCT, network_parameters, pipeline, round_view
+
+
+def test_the_pipeline_counts_its_objects():
+    numbers = pipeline().numbers
+    assert numbers["target train"] == 3
+    assert numbers["shadow validation"] == 1
+    assert numbers["shadow test"] == 2
+    assert numbers["target parameters"] == 12
+
+
+def test_a_round_says_what_remains_and_what_the_attacks_have():
+    remaining = {"features.0 remaining": 0.5, "classify remaining": 1.0}
+    assert round_view(36).numbers == remaining | {"round 1 loss": 0.36}
+    assert round_view(36).png != round_view(72).png
+
+
+def test_the_plane_says_where_its_points_are():
+    numbers = PICTURES["defense_plane"]().numbers
+    assert numbers["IMP 1 accuracy"] == 56.0
+    assert numbers["narrow 0 defense"] == 50.0
+
+
+@pytest.mark.parametrize(
+    ("layer", "short"),
+    [
+        ("features.0", "stem"),
+        ("features.10.conv2", "10b"),
+        ("features.6.shortcut.0", "6s"),
+        ("classify", "last"),
+    ],
+)
+def test_layers_have_short_names(layer, short):
+    assert short_layer(layer) == short
+
+
+def test_a_product_counts_the_entries_that_differ_from_zero():
+    picture = figures.matrix_product(PRODUCT)
+    assert picture.numbers == {"R2 entries": 64, "R1 entries": 144, "W entries": 576}
+    assert "R1, 16×36, with 144" in picture.alt
+    rounded = np.array([[0.0, -2.0], [1e-17, 3.0]])
+    assert figures.matrix_product({"X": rounded}).numbers == {"X entries": 2}
+
+
+def test_a_product_tells_signs_and_not_places_by_colour():
+    caption = figures.matrix_product(PRODUCT).caption
+    assert caption.startswith("W as a product of 2 factors.")
+    assert "black: positive, orange: negative" in caption
+
+
+def test_lines_stand_only_where_the_product_has_its_columns():
+    assert figures.matrix_product(PRODUCT, grid=4).png != figures.matrix_product(PRODUCT).png
+    two = {"R2": FACTORS[1], "W": FACTORS[0]}
+    assert figures.matrix_product(two, grid=36).png == figures.matrix_product(two).png
+
+
+def test_a_network_says_what_remains():
+    assert network_parameters(1).numbers == {"remaining": 30.1, "parameters": 600}
+    assert network_parameters(2).numbers["remaining"] == 20.2
+    assert network_parameters(2).png != network_parameters(1).png
+    assert "paper: 30.1, 20.0, 10.3" in network_parameters(1).alt
+    assert "paper" not in network_parameters(1, {"counted": [1.0, 2.0, 3.0]}).alt

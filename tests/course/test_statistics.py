@@ -1,0 +1,127 @@
+"""Statistics of the lessons, each against a reference of its own."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from mialib.course import statistics, sweeps
+from mialib.course.statistics import (
+    boundary_distances,
+    highest_tpr,
+    largest_advantage,
+    least_epsilon,
+    refuted_epsilon,
+)
+from mialib.course.sweeps import FPRS
+from mialib.estimates import Estimate
+from small_pictures import PLANE
+
+PROMISES = [(0.0, 0.0), (0.5, 1e-5), (3.0, 0.1), (1000.0, 0.0)]  # ε and δ
+
+
+@pytest.mark.parametrize("values", [[0.4, 0.5, 0.9], [1.0, 2.0], [3.0, 1.0, 4.0, 1.0, 5.0]])
+def test_students_interval_is_scipys(values):
+    estimate = statistics.student(values)
+    reference = scipy.stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert estimate.value == np.mean(values)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(reference), rel=1e-3)
+
+
+def test_one_repeat_has_no_interval():
+    with pytest.raises(ValueError, match="at least 2 repeats, found 1"):
+        statistics.student([0.5])
+
+
+def test_a_widened_interval_is_that_of_a_smaller_share():
+    values = [0.4, 0.5, 0.9]
+    widened = statistics.bonferroni(statistics.student(values), comparisons=6)
+    reference = scipy.stats.ttest_1samp(values, 0).confidence_interval(1 - 0.05 / 6)
+    assert (widened.low, widened.high) == pytest.approx(tuple(reference), rel=1e-3)
+    assert statistics.bonferroni(Estimate(1.0, 0.5, 2.0), comparisons=1) == Estimate(1.0, 0.5, 2.0)
+
+
+def test_spread_is_one_standard_deviation_to_each_side():
+    assert statistics.spread([1.0, 2.0, 3.0]) == Estimate(2.0, 1.0, 3.0)
+
+
+def test_a_standing_is_what_the_sweep_estimates():
+    sweep = sweeps.load("simple")
+    for row in (0, 5, len(sweep.rows) - 1):
+        standing = statistics.standing(sweep, row)
+        expected = {
+            "accuracy": sweep.accuracy(row).value,
+            "loss gap": sweep.rows[row]["loss_gap"],
+            **{attack: sweep.advantage(row, attack).value for attack in sweep.attacks},
+            "mean": sweep.mean(row).value,
+            "highest": sweep.highest(row).value,
+            "P1": sweep.p1(row).value,
+        }
+        assert list(standing) == list(expected)
+        # The sweep counts in single precision.
+        assert standing == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), PROMISES)
+def test_the_limit_is_that_of_the_two_inequalities(epsilon, delta):
+    fpr = np.linspace(0, 1, 201)
+    tpr = np.linspace(0, 1, 1001)[:, None]
+    factor = np.exp(min(epsilon, 300.0))
+    first = tpr <= factor * fpr + delta + 1e-12
+    second = 1 - fpr <= factor * (1 - tpr) + delta + 1e-12
+    highest = (tpr * (first & second)).max(axis=0)
+    limit = highest_tpr(fpr, epsilon=epsilon, delta=delta)
+    assert np.allclose(limit, highest, atol=1e-3 + 1e-9)
+    advantage = largest_advantage(epsilon, delta)
+    assert advantage - 0.02 <= np.max(limit - fpr) <= advantage + 1e-9
+
+
+def test_at_epsilon_0_no_attack_is_better_than_a_coin():
+    assert np.allclose(highest_tpr(FPRS, epsilon=0.0, delta=0.0), FPRS)
+    assert largest_advantage(0.0, 0.0) == 0
+
+
+@pytest.mark.parametrize("bad", [{"epsilon": -1.0}, {"delta": 2.0}, {"epsilon": float("nan")}])
+def test_a_promise_that_cannot_be_is_refused(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        highest_tpr(FPRS, **{"epsilon": 1.0, "delta": 0.0} | bad)
+
+
+@pytest.mark.parametrize("tpr", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize("fpr", [0.05, 0.2, 0.7])
+def test_the_least_epsilon_just_keeps_the_promise(tpr, fpr):
+    epsilon = least_epsilon(tpr, fpr, delta=1e-3)
+    assert tpr <= highest_tpr(fpr, epsilon=epsilon, delta=1e-3) + 1e-12
+    if epsilon > 0:
+        assert tpr > highest_tpr(fpr, epsilon=epsilon * 0.999, delta=1e-3)
+
+
+def test_a_certain_answer_needs_an_infinite_epsilon():
+    assert least_epsilon(0.3, 0.0, delta=1e-5) == np.inf
+    assert least_epsilon(1.0, 0.4, delta=1e-5) == np.inf
+    assert least_epsilon(1e-6, 0.0, delta=1e-5) == 0
+
+
+def refuted(tpr) -> float:
+    return refuted_epsilon(tpr, FPRS, members=1000, non_members=1000, delta=1e-5)
+
+
+def test_a_roc_refutes_what_it_breaks_beyond_its_intervals():
+    assert 1 < refuted(highest_tpr(FPRS, epsilon=2.0, delta=1e-5)) < 2
+    assert refuted(FPRS) == 0
+    mirrored = np.where(FPRS > 0.3, 1.0, FPRS)  # Non-members are found for sure, members are not.
+    assert 3 < refuted(mirrored) < np.log(0.7 * 1000)
+
+
+def test_fewer_records_refute_less():
+    tpr = highest_tpr(FPRS, epsilon=2.0, delta=1e-5)
+    few = refuted_epsilon(tpr, FPRS, members=100, non_members=100, delta=1e-5)
+    assert few < refuted(tpr)
+
+
+def test_distances_are_medians_and_an_area():
+    distances = boundary_distances([PLANE, PLANE])
+    assert distances["member origin"] == pytest.approx(5.0)
+    assert distances["non_member origin"] == pytest.approx(1.0)
+    assert (distances["member boundary"], distances["non_member boundary"]) == (2.5, 1.5)
+    assert distances["accuracy"] == 0.75
+    assert distances["AUC"] == pytest.approx((1.5 + 2.5 + 3.5 + 4.0) / 16)

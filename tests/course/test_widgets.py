@@ -1,0 +1,113 @@
+"""Sliders: they fit a narrow window, name themselves, and draw each position once."""
+
+import ipywidgets
+import pytest
+
+from mialib.course import plots, widgets
+
+CONTROLS = {
+    "slider": lambda: widgets.slider(0.1, 0.5, start=0.1, step=0.1, label="prior"),
+    "slider of whole numbers": lambda: widgets.slider(0, 14, start=14, step=1, label="epoch"),
+    "log_slider": lambda: widgets.log_slider(0.01, 10, start=1, label="threshold"),
+    "steps": lambda: widgets.steps([1e-4, 2e-3], start=2e-3, label="λ"),
+    "choice": lambda: widgets.choice(["loss", "max confidence"], label="score"),
+}
+each_control = pytest.mark.parametrize("make", CONTROLS.values(), ids=CONTROLS)
+
+
+def picture(mark):
+    return plots.lines([0, 1], {"PPV": [0, 1]}, xlabel="prior", ylabel="PPV", mark=mark)
+
+
+@pytest.fixture
+def explored(monkeypatch):
+    """An explorer of a view that counts, and fails beyond 0.4."""
+    monkeypatch.setattr(widgets, "EXPLORERS", [])
+    asked = []
+
+    def view(prior):
+        asked.append(prior)
+        if prior > 0.4:
+            raise RuntimeError("too far")
+        return picture(prior)
+
+    return widgets.explore(view, prior=CONTROLS["slider"]()), asked
+
+
+@each_control
+def test_a_control_fits_a_narrow_window_and_says_its_name(make):
+    control = make()
+    assert (control.layout.width, control.layout.max_width) == ("100%", "520px")
+    assert control.description
+    assert control.tooltip == control.description
+    assert control.continuous_update is False
+
+
+@each_control
+def test_no_control_is_a_menu(make):
+    """In JupyterLab a letter typed on a menu changes the cell (ipywidgets#3912)."""
+    assert not isinstance(make(), ipywidgets.Dropdown)
+
+
+def test_whole_numbers_are_read_out_as_such():
+    epoch = widgets.slider(0, 14, start=3, step=1, label="epoch")
+    assert epoch.readout_format == "d"
+    assert isinstance(epoch.value, int)
+    prior = widgets.slider(0, 4, start=1, step=0.05, label="gap")
+    assert prior.readout_format == ".2f"
+    assert isinstance(prior.value, float)
+
+
+def test_steps_stop_where_something_was_computed():
+    control = widgets.steps([1e-4, 2e-3], start=2e-3, label="λ")
+    assert control.options == (("0.0001", 1e-4), ("0.002", 2e-3))
+    assert control.value == 2e-3
+
+
+def test_a_menu_of_names_starts_with_the_first():
+    assert widgets.choice(["loss", "max confidence"], label="score").value == "loss"
+
+
+@pytest.mark.parametrize(("low", "high", "start"), [(0, 1, 1), (1, 1, 1), (0.1, 1, 2)])
+def test_a_logarithmic_scale_must_have_a_range(low, high, start):
+    with pytest.raises(ValueError, match="must be"):
+        widgets.log_slider(low, high, start=start, label="threshold")
+
+
+def test_a_slider_moves_its_picture(explored):
+    explorer, _ = explored
+    explorer.controls["prior"].value = 0.3
+    assert explorer.screen.value == picture(0.3).as_html()
+    assert [explorer] == widgets.EXPLORERS
+
+
+def test_a_failure_is_seen(explored):
+    explorer, _ = explored
+    with pytest.raises(RuntimeError, match="too far"):
+        explorer.controls["prior"].value = 0.5
+    assert "This position failed" in explorer.screen.value
+
+
+def test_a_position_is_drawn_once(explored):
+    explorer, asked = explored
+    first = explorer.screen.value
+    for position in (0.3, 0.1, 0.3, 0.1):
+        explorer.controls["prior"].value = position
+    assert asked == [0.1, 0.3]
+    assert explorer.screen.value == first
+
+
+def test_old_pictures_make_room(explored, monkeypatch):
+    explorer, asked = explored
+    monkeypatch.setattr(widgets, "KEPT_PICTURES", 2)
+    for position in (0.2, 0.3, 0.2, 0.1):
+        explorer.controls["prior"].value = position
+    assert asked == [0.1, 0.2, 0.3, 0.1]
+    assert len(explorer._pictures) == 2
+
+
+def test_without_a_browser_there_are_words(explored):
+    explorer, _ = explored
+    bundle = explorer._repr_mimebundle_()
+    assert "run the notebook to move it" in bundle["text/plain"]
+    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"]
