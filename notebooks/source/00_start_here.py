@@ -97,11 +97,13 @@ show(losses, name="00_losses")
 #
 # The attack is now one sentence: *call a record a member when its loss is below a threshold*. Which threshold? The
 # attacker cannot look at the target's members to choose it. But of the shadow, the attacker knows every member, so the
-# threshold that works best on the shadow is used on the target. `mialib` shifts the scores so that this threshold is 0.
+# threshold that works best on the shadow is used on the target. `fit` finds it, and `score` gives every record a number,
+# higher for members: minus the loss.
 
 # %%
-scores = attacks.threshold_attack(shadow.signals, signals.public())
-result = metrics.evaluate(scores, signals.is_member)
+fitted = attacks.MetricThreshold("loss").fit(shadow.signals)
+scores = fitted.score(signals.public())
+result = metrics.evaluate(scores, signals.is_member, threshold=fitted.threshold)
 result
 
 # %% [markdown]
@@ -167,7 +169,7 @@ result
 # %%
 import numpy as np
 
-from mialib.course.exercises import check as checks
+from mialib.course.exercises import lesson_00 as checks
 
 
 def gap_attack(predicted: np.ndarray, label: np.ndarray) -> np.ndarray:

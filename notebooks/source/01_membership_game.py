@@ -103,16 +103,18 @@ print(f"advantage {on_shadow:.3f} on the shadow, {on_target:.3f} on the target")
 # **What to see.** The threshold {{threshold:.3f}} was chosen to look good on the shadow ({{on_shadow:.3f}}); on the target,
 # where nobody chose anything, it reaches {{on_target:.3f}}. Only the second number is an honest measurement.
 #
-# The library does the same with a sort instead of a loop over all pairs, and returns scores: higher = member, 0 = the
-# threshold. The two must agree.
+# The library does the same with a sort instead of a loop over all pairs. Its scores are higher for members, so they are minus
+# the loss, and so is its threshold. The two must agree.
 
 # %%
 from mialib import attacks
 
-scores = attacks.threshold_attack(shadow.signals, target.signals.public())
-assert np.allclose(scores, threshold - target_loss, atol=1e-9)
-assert np.isclose(metrics.advantage(scores, is_member), on_target)
-result = metrics.evaluate(scores, is_member)
+fitted = attacks.MetricThreshold("loss").fit(shadow.signals)
+scores = fitted.score(target.signals.public())
+assert np.allclose(scores, -target_loss, atol=1e-9)
+assert np.isclose(fitted.threshold, -threshold)
+assert np.isclose(metrics.advantage(scores, is_member, threshold=fitted.threshold), on_target)
+result = metrics.evaluate(scores, is_member, threshold=fitted.threshold)
 result
 
 # %% [markdown]
@@ -132,9 +134,10 @@ result
 epochs = [line["epoch"] for line in target.traced]
 gap = [line["loss_gap"] for line in target.traced]
 by_epoch = []
-for ours, theirs in zip(target.losses_by_epoch, shadow.losses_by_epoch, strict=True):
-    at_this_epoch = attacks.threshold.best_threshold(-theirs, shadow_is_member)
-    by_epoch.append(metrics.evaluate(-ours - at_this_epoch, is_member, draws=300).advantage)
+for losses, shadow_losses in zip(target.losses_by_epoch, shadow.losses_by_epoch, strict=True):
+    at_this_epoch = attacks.best_threshold(-shadow_losses, shadow_is_member)
+    evaluated = metrics.evaluate(-losses, is_member, threshold=at_this_epoch, draws=300)
+    by_epoch.append(evaluated.advantage)
 
 curve = [estimate.value for estimate in by_epoch]
 middle = target.traced[len(by_epoch) // 2]
@@ -205,7 +208,7 @@ rng = np.random.default_rng(0)
 q = 2 * result.auc.value - 1
 recognised = is_member & (rng.random(len(scores)) < q)
 imagined_scores = rng.random(len(scores)) + recognised  # above 1 only where it is certain
-imagined = metrics.evaluate(imagined_scores, is_member)
+imagined = metrics.evaluate(imagined_scores, is_member, threshold=0.0)
 both = {"loss attack": scores, "imagined attacker": imagined_scores}
 figure = plots.roc({name: (values, is_member) for name, values in both.items()})
 show(figure, name="01_roc")
@@ -230,7 +233,7 @@ show(figure, name="01_roc")
 # **Predict** first: with our attack's rates, are more than half of the accused members when 1 % of the candidates are?
 
 # %%
-tpr, fpr = metrics.rates(scores, is_member)
+tpr, fpr = metrics.rates(scores, is_member, threshold=fitted.threshold)
 priors = np.geomspace(1e-4, 0.5, 50)
 
 
@@ -261,7 +264,7 @@ accused = [tpr * 0.01 * 10_000, fpr * 0.99 * 10_000]
 # keeps this promise on a set of non-member scores. A record is called a member when its score is at or above the threshold.
 
 # %%
-from mialib.course.exercises import check as checks
+from mialib.course.exercises import lesson_01 as checks
 
 
 def threshold_for_fpr(non_member_scores: np.ndarray, fpr: float) -> float:

@@ -34,7 +34,7 @@ logits, labels, is_member = (
     target.signals.labels,
     target.signals.is_member,
 )
-cards("correctness", "loss", "confidence", "max confidence", "entropy", "modified entropy")
+cards("correctness", "loss", "max confidence", "entropy", "modified entropy")
 
 # %% [markdown]
 # The table is a **threat model**: what the attacker sees of the target, what it needs beside, what it costs. Two of the
@@ -110,8 +110,8 @@ assert difference < 1e-6
 # %% [markdown]
 # ## A threshold from the shadow
 # A score becomes an accusation by a threshold, and the threshold comes from the shadow, where the attacker knows the members.
-# `threshold_attack` finds it by sorting: all candidate thresholds are evaluated in one pass, instead of comparing each with
-# every record. It returns scores shifted so that the threshold is 0. `game` makes sure that the attack is handed nothing else: no
+# `MetricThreshold` finds it by sorting: all candidate thresholds are evaluated in one pass, instead of comparing each with
+# every record. `game` fits it, scores the target and makes sure that the attack is handed nothing else: no
 # membership, and the rows in random order, because ours stand members first and *that* would give them away.
 #
 # **Predict**: which score wins, and how much does the label buy?
@@ -119,7 +119,7 @@ assert difference < 1e-6
 # %%
 game = attacks.game(target.signals, shadow=shadow.signals)
 names = ["correctness", "loss", "max confidence", "entropy", "modified entropy"]
-results = {name: game.play(attacks.threshold_attack, score=attacks.METRICS[name]) for name in names}
+results = {name: game.play(attacks.MetricThreshold(name)) for name in names}
 advantage = {name: result.advantage for name, result in results.items()}
 show(plots.comparison({"one threshold": advantage}, label="advantage"), name="02_scores")
 
@@ -155,13 +155,10 @@ cuts = np.array([best_cut(known_scores[rows], known.is_member[rows]) for rows in
 # must call the same shadow records members.
 
 # %%
-fitted = attacks.threshold_attack(
-    known, known.public(), score=attacks.METRICS["loss"], per_class=True
-)
-assert ((known_scores >= cuts[known.labels]) == (fitted >= 0)).all()
+fitted = attacks.MetricThreshold("loss", per_class=True).fit(known)
+assert ((known_scores >= cuts[known.labels]) == fitted.calls(known)).all()
 per_class = {
-    name: game.play(attacks.threshold_attack, score=attacks.METRICS[name], per_class=True).advantage
-    for name in names
+    name: game.play(attacks.MetricThreshold(name, per_class=True)).advantage for name in names
 }
 
 # %% [markdown]
@@ -182,8 +179,8 @@ show(both, name="02_per_class")
 
 # %%
 def paired_difference(a: np.ndarray, b: np.ndarray, draws: int = 1000) -> np.ndarray:
-    """Advantage of b minus advantage of a, both at 0: (value, low, high) by a paired bootstrap."""
-    change = (b >= 0).astype(float) - (a >= 0)
+    """Advantage of calls b minus that of calls a: (value, low, high) by a paired bootstrap."""
+    change = b.astype(float) - a
     inside, outside = change[is_member], change[~is_member]
     rng = np.random.default_rng(0)
     found = [rng.choice(inside, len(inside)).mean() - rng.choice(outside, len(outside)).mean()
@@ -193,11 +190,11 @@ def paired_difference(a: np.ndarray, b: np.ndarray, draws: int = 1000) -> np.nda
 
 paired = {}
 for name in ("loss", "entropy"):
-    arms = (
-        game.scores(attacks.threshold_attack, score=attacks.METRICS[name], per_class=per_class_too)
+    common, own = (
+        attacks.MetricThreshold(name, per_class=per_class_too).fit(known)
         for per_class_too in (False, True)
     )
-    paired[name] = paired_difference(*arms)
+    paired[name] = paired_difference(common.calls(target.signals), own.calls(target.signals))
     print(f"{name}: {paired[name][0]:+.3f} [{paired[name][1]:+.3f}, {paired[name][2]:+.3f}]")
 held = np.bincount(known.labels).mean()
 
@@ -244,7 +241,7 @@ widgets.explore(
 # *Without a kernel*: the threshold that the shadow chose for all classes, on three of them.
 
 # %%
-common = -attacks.threshold.best_threshold(known_scores, known.is_member)
+common = -attacks.best_threshold(known_scores, known.is_member)
 rows = plots.small_multiples(
     lambda label: threshold_view(common, label=f"{label:.0f}"), label=[1, 5, 8]
 )
@@ -273,7 +270,7 @@ smooth_target, smooth_shadow = runs.get_all([smoothed, smoothed.but(side="shadow
 arms = {}
 for name, attacker in (("undefended shadow", shadow), ("adaptive shadow", smooth_shadow)):
     played = attacks.game(smooth_target.signals, shadow=attacker.signals)
-    arms[name] = {n: played.play(attacks.threshold_attack, score=attacks.METRICS[n]) for n in names}
+    arms[name] = {n: played.play(attacks.MetricThreshold(n)) for n in names}
 picture = plots.comparison(
     {arm: {n: result.advantage for n, result in rows.items()} for arm, rows in arms.items()},
     label="advantage",
@@ -298,7 +295,7 @@ accuracy = [run.metrics["accuracy"]["test"] for run in (target, smooth_target)]
 # loop over records.
 
 # %%
-from mialib.course.exercises import check as checks
+from mialib.course.exercises import lesson_02 as checks
 
 
 def modified_entropy(p: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@
 # %%
 import numpy as np
 
-from mialib import attacks, bank, metrics, observe, profiles, runs
+from mialib import attacks, bank, metrics, profiles, query, runs
 from mialib.course import plots, widgets
 from mialib.course.cards import cards
 from mialib.course.plots import show
@@ -31,7 +31,7 @@ from mialib.signals import Signals
 configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
 is_member = target.signals.is_member
-cards("loss", "neural", "discriminator")
+cards("loss", "neural (PAST)", "neural (CRL)", "discriminator")
 
 # %% [markdown]
 # ## The attack network from scratch
@@ -66,19 +66,17 @@ ours = metrics.auc((member - out).numpy(), is_member)
 print(f"AUC on the target: {ours:.3f}")
 
 # %% [markdown]
-# `mialib` has it as `neural_attack`, built on scikit-learn's perceptron. Other random weights, so not the same to the last digit,
+# `mialib` has it as `NeuralPast`, built on scikit-learn's perceptron. Other random weights, so not the same to the last digit,
 # but the same attack. The scores are log-odds: 0 is where the network calls it even.
 
 # %%
 game = attacks.game(target.signals, shadow=shadow.signals)
 results = {
-    "loss threshold": game.play(attacks.threshold_attack),
-    "max-confidence threshold": game.play(
-        attacks.threshold_attack, score=attacks.METRICS["max confidence"]
-    ),
-    "PAST's network, softmax": game.play(attacks.neural_attack),
-    "PAST's network, logits": game.play(attacks.neural_attack, outputs="logits"),
-    "CRL's network": game.play(attacks.neural_attack, form="crl"),
+    "loss threshold": game.play(attacks.MetricThreshold("loss")),
+    "max-confidence threshold": game.play(attacks.MetricThreshold("max confidence")),
+    "PAST's network, softmax": game.play(attacks.NeuralPast()),
+    "PAST's network, logits": game.play(attacks.NeuralPast(outputs="logits")),
+    "CRL's network": game.play(attacks.NeuralCrl()),
 }
 assert abs(results["PAST's network, softmax"].auc.value - ours) < 0.05
 
@@ -117,7 +115,7 @@ def without_constant(signals: Signals) -> Signals:
 
 
 mended = attacks.game(without_constant(target.signals), shadow=without_constant(shadow.signals))
-mended = mended.play(attacks.neural_attack, outputs="logits")
+mended = mended.play(attacks.NeuralPast(outputs="logits"))
 raw = auc["PAST's network, logits"].value
 print(f"logits {raw:.3f}, less their largest {mended.auc}")
 
@@ -146,8 +144,8 @@ def odd_game(n: int = 1000):
 
 odd = attacks.game(odd_game(), shadow=odd_game())
 odd_auc = {
-    "threshold": odd.play(attacks.threshold_attack).auc,
-    "network": odd.play(attacks.neural_attack).auc,
+    "threshold": odd.play(attacks.MetricThreshold("loss")).auc,
+    "network": odd.play(attacks.NeuralPast()).auc,
 }
 print({name: str(value) for name, value in odd_auc.items()})
 assert odd_auc["network"].low > odd_auc["threshold"].high
@@ -175,15 +173,11 @@ shadows = [versus.shadow.signals(k) for k in range(5)]
 numbers = [1, 2, 5]
 
 
-def with_shadows(choose, attack=attacks.neural_attack, **settings):
-    """The attack on model 0, fitted on choose(k) for each number k."""
-    return [versus.play(lambda _, t, k=k: attack(choose(k), t, **settings)) for k in numbers]
-
-
+crl, loss = attacks.NeuralCrl(), attacks.MetricThreshold("loss")
 by_number = {
-    "CRL's, k shadows": with_shadows(lambda k: shadows[:k], form="crl"),
-    "CRL's, one shadow k times": with_shadows(lambda k: shadows[:1] * k, form="crl"),
-    "loss threshold": with_shadows(lambda k: shadows[:k], attacks.threshold_attack),
+    "CRL's, k shadows": [versus.play(crl.fit(shadows[:k])) for k in numbers],
+    "CRL's, one shadow k times": [versus.play(crl.fit(shadows[:1] * k)) for k in numbers],
+    "loss threshold": [versus.play(loss.fit(shadows[:k])) for k in numbers],
 }
 
 # %% [markdown]
@@ -225,16 +219,20 @@ first, last = ({name: found[at].auc.value for name, found in by_number.items()} 
 # with five draws of $N$. Training flattens the output around a member, or so the idea goes; then $s$ is small there. **Predict** by how much. From scratch:
 
 # %%
-model, records = target.load_model(), observe.everyone(target.side)
-x = torch.from_numpy(records.scaled())
-generator = torch.Generator().manual_seed(0)
-with torch.no_grad():
-    plain = model(x).softmax(dim=1)
-    steps = [torch.randn(x.shape, generator=generator) for _ in range(5)]
-    moved = [(model(x + 1e-3 * step).softmax(dim=1) - plain).abs() / 1e-3 for step in steps]
-response = torch.stack(moved).mean(dim=0).numpy()  # (n, classes)
+model = target.load_model()
+records = query.members_then_nonmembers(target.side)
+x, _ = query.to_device(records, query.device_of(model))
+plain = query.logits_of(model, x).softmax(dim=1)  # asks in batches, in eval mode
 
-watched, watched_shadow = (observe.watch(run, noise=True) for run in (target, shadow))
+generator = torch.Generator().manual_seed(0)
+moved = []
+for _ in range(5):
+    step = torch.randn(x.shape, generator=generator).to(x.device)
+    near = query.logits_of(model, x + 1e-3 * step).softmax(dim=1)
+    moved.append((near - plain).abs() / 1e-3)
+response = torch.stack(moved).mean(dim=0).cpu().numpy()  # (n, classes)
+
+watched, watched_shadow = (run.ask(noise=True) for run in (target, shadow))
 ratio = watched.column("noise").sum() / response.sum()
 assert abs(ratio - 1) < 0.1  # other draws of the noise
 total = watched.column("noise").sum(axis=1)
@@ -251,18 +249,15 @@ show(picture, name="03_noise")
 # aside for it.
 
 # %%
-from mialib.attacks.neural import discriminator_grid
-
-grid = discriminator_grid(watched_shadow)
-for hidden, rate, accuracy, _ in grid:
-    print(f"{len(hidden)}×{hidden[0]:<4} rate {rate:<7} right on records kept aside {accuracy:.3f}")
+discriminator = attacks.Discriminator().fit(watched_shadow)
+for candidate in discriminator.grid:
+    layers = f"{len(candidate.hidden)}×{candidate.hidden[0]:<4} rate {candidate.rate:<7}"
+    print(f"{layers} right on records kept aside {candidate.accuracy:.3f}")
 
 # %%
 noisy = attacks.game(watched, shadow=watched_shadow)
-alone = noisy.play(
-    attacks.threshold_attack, score=lambda signals: -signals.column("noise").sum(axis=1)
-)
-found = noisy.play(attacks.discriminator_attack, grid=grid)
+alone = noisy.play(attacks.MetricThreshold(lambda signals: -signals.column("noise").sum(axis=1)))
+found = noisy.play(discriminator)
 level = {
     name: metrics.defense_level(50 + 50 * result.advantage.value)
     for name, result in (("discriminator", found), ("loss", results["loss threshold"]))
@@ -273,7 +268,7 @@ picture = plots.comparison({"AUC": rows}, label="AUC", chance=0.5)
 show(picture, name="03_discriminator")
 
 # %% [markdown]
-# **What to see.** The chosen perceptron was right on {{grid[0][2]:.1%}} of the shadow's records kept aside (the best of nine, so optimistic) and is right
+# **What to see.** The chosen perceptron was right on {{discriminator.grid[0].accuracy:.1%}} of the shadow's records kept aside (the best of nine, so optimistic) and is right
 # on {{(1 + found.advantage.value) / 2:.1%}} of the target's. Its AUC is {{found.auc}}; the response alone has {{alone.auc.value:.3f}}, the loss threshold
 # {{auc['loss threshold'].value:.3f}}: most of what noise tells, the output had told already. The paper reports a *defense level* $D = 200 - 2A$ with the
 # attack's accuracy $A$ in percent, 100 for a coin: {{level['discriminator']:.1f}} by the discriminator, {{level['loss']:.1f}} by the loss. Report the lower
@@ -285,7 +280,7 @@ show(picture, name="03_discriminator")
 # number of classes: the probability of the true class, and the largest probability among the others.
 
 # %%
-from mialib.course.exercises import check as checks
+from mialib.course.exercises import lesson_03 as checks
 
 
 def two_features(p: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@
 # %%
 import numpy as np
 
-from mialib import attacks, metrics, observe, profiles, runs
+from mialib import attacks, metrics, profiles, query, runs
 from mialib.course import figures, plots, widgets
 from mialib.course.cards import cards
 from mialib.course.plots import show
@@ -28,7 +28,7 @@ from mialib.course.plots import show
 configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
 is_member = target.signals.is_member
-cards("correctness", "augmentation", "loss", "gradient")
+cards("correctness", "rotation", "translation", "loss", "gradient ℓ2")
 
 # %% [markdown]
 # ## The least an attacker can see
@@ -38,8 +38,8 @@ cards("correctness", "augmentation", "loss", "gradient")
 
 # %%
 game = attacks.game(target.signals, shadow=shadow.signals)
-gap_attack = game.play(attacks.threshold_attack, score=attacks.METRICS["correctness"])
-loss_attack = game.play(attacks.threshold_attack)
+gap_attack = game.play(attacks.MetricThreshold("correctness"))
+loss_attack = game.play(attacks.MetricThreshold("loss"))
 print(f"gap attack {gap_attack.advantage}, loss attack {loss_attack.advantage}")
 
 # %% [markdown]
@@ -56,16 +56,17 @@ from dataclasses import replace
 import torch
 from scipy.ndimage import rotate
 
-model, records = target.load_model(), observe.everyone(target.side)
+model = target.load_model()
+records = query.members_then_nonmembers(target.side)
 
 
 def still_right(degrees: float) -> np.ndarray:
     """Is the label still predicted when every image is turned by so many degrees? (n,) bool."""
     x = records.x.astype(np.float32)
     turned = rotate(x, degrees, axes=(3, 2), reshape=False, order=1, mode="nearest")
-    as_seen = torch.from_numpy(replace(records, x=turned).scaled())
-    with torch.no_grad():
-        return model(as_seen).argmax(dim=1).numpy() == records.y
+    as_seen, _ = query.to_device(replace(records, x=turned), query.device_of(model))
+    guesses = query.logits_of(model, as_seen).argmax(dim=1)  # asks in batches, in eval mode
+    return guesses.cpu().numpy() == records.y
 
 
 bits = np.stack([still_right(degrees) for degrees in (-3, 0, 3)], axis=1)
@@ -78,18 +79,18 @@ print(f"right when turned by 3 degrees: members {turned[is_member].mean():.2f}, 
 # repeats the edge. The original's code fills with black instead, which at *any* angle blackens half of the edge pixels; try it with 0.1 degrees, and
 # watch the members.)
 #
-# `observe.watch` asks such questions for a run and adds the answers to its signals. We ask for all whole degrees up to 4 and all shifts by
+# `run.ask` puts such questions to a run's model and adds the answers to its signals. We ask for all whole degrees up to 4 and all shifts by
 # up to two steps, of the target and of the shadow.
 
 # %%
-turns = observe.angles(4)
-shifts = [*observe.shell(1), *observe.shell(2)[1:]]
+turns = query.rotation_degrees(4)
+shifts = [*query.l1_shifts(1), *query.l1_shifts(2)[1:]]
 watched, watched_shadow = (
-    observe.watch(run, rotations=turns, shifts=shifts, gradient=True) for run in (target, shadow)
+    run.ask(rotations=turns, shifts=shifts, gradient=True) for run in (target, shadow)
 )
 assert (watched.column("rotations")[:, [list(turns).index(a) for a in (-3, 0, 3)]] == bits).all()
-copies = [observe.rotated(records.take(np.arange(3, 4)), a).x for a in (-4, 0, 4)]
-copies += [observe.shifted(records.take(np.arange(3, 4)), *by).x for by in ((0, 2), (2, 0))]
+copies = [query.rotated(records.take(np.arange(3, 4)), a).x for a in (-4, 0, 4)]
+copies += [query.shifted(records.take(np.arange(3, 4)), *by).x for by in ((0, 2), (2, 0))]
 labels = ["−4°", "0°", "4°", "right 2", "down 2"]
 show(figures.images(np.concatenate(copies), labels, columns=5), name="04_copies")
 
@@ -119,10 +120,10 @@ show(by_angle, name="04_by_angle")
 
 
 # %%
-def count_attack(shadow, target, columns):
-    """The number of right copies, with the threshold that was best on the shadow."""
-    return attacks.threshold_attack(
-        shadow, target, score=lambda s: s.column("rotations")[:, columns].sum(axis=1).astype(float)
+def count_attack(columns: np.ndarray) -> attacks.Attack:
+    """The number of right copies, with the threshold that is best on the shadow."""
+    return attacks.MetricThreshold(
+        lambda signals: signals.column("rotations")[:, columns].sum(axis=1).astype(float)
     )
 
 
@@ -135,13 +136,21 @@ ring = {d: [i for i, by in enumerate(shifts) if sum(map(abs, by)) in (0, d)] for
 # %% [markdown]
 # Every combination is fitted on the shadow and played once, so that the sliders only look things up.
 
+
 # %%
-attack = attacks.augmentation_attack
-rotation = {r: played.play(attack, columns=within[r]) for r in r_values}
-past_rotation = {r: played.play(attack, columns=three[r], form="past") for r in r_values}
-translation = {d: played.play(attack, views="shifts", columns=ring[d]) for d in d_values}
-past_translation = played.play(attack, views="shifts", columns=ring[1], form="past")
-counting = {r: played.play(count_attack, columns=within[r]) for r in r_values}
+def rotations(columns, form="original"):
+    return attacks.Augmentation("rotations", columns, form)
+
+
+def translations(columns, form="original"):
+    return attacks.Augmentation("shifts", columns, form)
+
+
+rotation = {r: played.play(rotations(within[r])) for r in r_values}
+past_rotation = {r: played.play(rotations(three[r], "past")) for r in r_values}
+translation = {d: played.play(translations(ring[d])) for d in d_values}
+past_translation = played.play(translations(ring[1], "past"))
+counting = {r: played.play(count_attack(within[r])) for r in r_values}
 
 # %% [markdown]
 # Move **r**, the largest angle, and **d**, the length of the shifts. Watch whether any row passes the gap attack, whose row is shaded.
@@ -153,10 +162,10 @@ def label_only_view(r: int, d: int) -> plots.Picture:
     rows = {
         "gap attack (1 query)": gap_attack,
         "count of right angles": counting[r],
-        "rotation, original": rotation[r],
-        "rotation, PAST": past_rotation[r],
-        "translation, original": translation[d],
-        "translation, PAST (d = 1)": past_translation,
+        "rotation": rotation[r],
+        "rotation (PAST)": past_rotation[r],
+        "translation": translation[d],
+        "translation (PAST), d = 1": past_translation,
     }
     areas = {name: result.auc for name, result in rows.items()}
     label = f"AUC at r = {r}, d = {d}"
@@ -200,32 +209,30 @@ best = max(every, key=lambda name: every[name].advantage.value)
 # %% [markdown]
 # ## An attack scored on its own training set
 # In PAST's published code, and in a related one, the rotation attack's network is evaluated on the records that it was trained
-# on: the shadow's. The number then stands in the table as the attack on the target. A switch shows what that does. For a fair view of
+# on: the shadow's. The number then stands in the table as the attack on the target. We do so here, to see what it does. For a fair view of
 # the slip we add an arm between the two: fit on half of the shadow's records and score the *other half*.
 
 
 # %%
-def rotation_attack(*, slip: bool, r: int = 2) -> metrics.Evaluation:
-    """PAST's rotation attack; with the slip, on the records that it was fitted on."""
-    attacked = watched_shadow if slip else watched
-    scores = attack(watched_shadow, attacked.public(), columns=three[r], form="past")
-    return metrics.evaluate(scores, attacked.is_member)
+def evaluated(fitted: attacks.FittedAttack, signals) -> metrics.Evaluation:
+    """Every number of a fitted attack on these signals, whosesoever they are."""
+    scores = fitted.score(signals.public())
+    return metrics.evaluate(scores, signals.is_member, threshold=fitted.threshold)
 
 
+attack = rotations(three[2], "past")
 half = np.random.default_rng(0).random(len(watched_shadow)) < 0.5
 seen, unseen = watched_shadow.take(half), watched_shadow.take(~half)
-scores = attack(seen, unseen.public(), columns=three[2], form="past")
-middle = metrics.evaluate(scores, unseen.is_member)
-slip, honest = rotation_attack(slip=True), rotation_attack(slip=False)
+middle = evaluated(attack.fit(seen), unseen)
+fitted = attack.fit(watched_shadow)
+slip, honest = evaluated(fitted, watched_shadow), evaluated(fitted, watched)
 arms = {"own training records": slip, "the shadow's other records": middle, "the target": honest}
 picture = plots.comparison(
     {"advantage": {name: result.advantage for name, result in arms.items()}}, label="advantage"
 )
 show(picture, name="04_slip")
-shadow_gap = attacks.threshold_attack(
-    shadow.signals, shadow.signals.public(), score=attacks.METRICS["correctness"]
-)
-shadow_gap = metrics.advantage(shadow_gap, shadow.signals.is_member)
+correctness = attacks.MetricThreshold("correctness").fit(shadow.signals)
+shadow_gap = evaluated(correctness, shadow.signals).advantage.value
 
 # %% [markdown]
 # **What to see.** Scored on its own training records the attack claims {{slip.advantage}}; on the target it has {{honest.advantage}}. On
@@ -243,7 +250,7 @@ shadow_gap = metrics.advantage(shadow_gap, shadow.signals.is_member)
 # other, so the gradient of the *summed* loss with respect to the batch holds every record's own gradient. One backward pass a batch.
 
 # %%
-x, y = torch.from_numpy(records.scaled()), torch.tensor(records.y)
+x, y = query.to_device(records, query.device_of(model))
 
 
 def input_gradient_norms(x: torch.Tensor, y: torch.Tensor) -> np.ndarray:
@@ -251,7 +258,7 @@ def input_gradient_norms(x: torch.Tensor, y: torch.Tensor) -> np.ndarray:
     x = x.clone().requires_grad_()
     loss = torch.nn.functional.cross_entropy(model(x), y, reduction="sum")
     (gradient,) = torch.autograd.grad(loss, x)
-    return gradient.flatten(1).norm(dim=1).numpy()
+    return gradient.flatten(1).norm(dim=1).cpu().numpy()
 
 
 one_by_one = np.concatenate([input_gradient_norms(x[i : i + 1], y[i : i + 1]) for i in range(20)])
@@ -273,7 +280,7 @@ show(picture, name="04_gradient")
 # {{picture.numbers['non_member_median']:.2f}}. That looks like the loss histogram of notebook 01, and it is nearly the same thing.
 
 # %%
-white = {norm: played.play(attacks.gradient_attack, norm=norm) for norm in ("l1", "l2")}
+white = {norm: played.play(attacks.GradientNorm(norm)) for norm in ("l1", "l2")}
 everything = {
     "gap attack: a label": gap_attack.auc,
     "loss: the outputs": loss_attack.auc,
@@ -295,15 +302,15 @@ alike = float(np.corrcoef(np.log(norms), np.log(target.signals.loss()))[0, 1])
 # List the shifts of the original attack: no shift, and all $(i, j)$ with $|i| + |j| = d$.
 
 # %%
-from mialib.course.exercises import check as checks
+from mialib.course.exercises import lesson_04 as checks
 
 
-def shell(d: int) -> list[tuple[int, int]]:
+def l1_shifts(d: int) -> list[tuple[int, int]]:
     """(0, 0) and the 4d shifts at distance d."""
     raise NotImplementedError
 
 
-checks.check_shell(shell)
+checks.check_l1_shifts(l1_shifts)
 
 # %% [markdown]
 # <details><summary>Hint</summary>Two nested loops over −d … d and a condition.</details>
@@ -311,7 +318,7 @@ checks.check_shell(shell)
 # <details><summary>Solution</summary>
 #
 # ```python
-# def shell(d: int) -> list[tuple[int, int]]:
+# def l1_shifts(d: int) -> list[tuple[int, int]]:
 #     steps = range(-d, d + 1)
 #     return [(0, 0)] + [(i, j) for i in steps for j in steps if abs(i) + abs(j) == d]
 # ```

@@ -33,7 +33,7 @@ letters = bank.load("letters")
 game = attacks.game(letters, target=0)
 is_member = letters.is_member[0]
 print(f"{letters}\n{len(game.shadow)} references for target 0")
-cards("loss", "LiRA", "LiRA offline", "RMIA", "attack R", "attack P")
+cards("loss", "LiRA", "LiRA offline", "RMIA", "Attack R", "Attack P")
 
 # %% [markdown]
 # ### Stop and think
@@ -41,8 +41,13 @@ cards("loss", "LiRA", "LiRA offline", "RMIA", "attack R", "attack P")
 # other 63 knows that the target is the 32nd. That is no attack on the model, only on our bookkeeping. The records were dealt out in
 # complementary pairs of models, so `game` sends the target's partner away, too. Then every record is IN 31 times, and counting is worthless:
 
+
 # %%
-cheat = game.play(lambda references, target: references.is_member.sum(axis=0))
+def count(references: bank.Bank, target) -> np.ndarray:
+    return references.is_member.sum(axis=0)
+
+
+cheat = game.play(attacks.FromFunction(count))
 print(f"counting INs: AUC {cheat.auc.value:.3f}")
 assert cheat.auc.value == 0.5
 
@@ -55,7 +60,7 @@ assert cheat.auc.value == 0.5
 # Move the **record** and watch how far the two worlds are apart. *Think*: for which records can no attack work?
 
 # %%
-phi, holds = letters.confidence[:, 0], letters.is_member  # both (models, records)
+phi, holds = letters.phi[:, 0], letters.is_member  # both (models, records)
 
 
 def record_view(record: float) -> plots.Picture:
@@ -113,7 +118,7 @@ ours = lira_by_hand(phi[0], phi[2:], holds[2:])
 # Model 0 is the target and model 1 its complement, so the references are the models from 2 on. The library must agree.
 
 # %%
-assert np.allclose(ours, game.scores(attacks.lira), atol=1e-9)
+assert np.allclose(ours, game.scores(attacks.LiRA()), atol=1e-9)
 print(f"LiRA: AUC {metrics.auc(ours, is_member):.3f}, loss: {metrics.auc(phi[0], is_member):.3f}")
 
 # %% [markdown]
@@ -142,13 +147,13 @@ def sigmoid(phi: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-phi))
 
 
-z = sigmoid(letters.population.confidence[:, 0])  # (models, population)
+z = sigmoid(letters.population.phi[:, 0])  # (models, population)
 ratio_x = ratio_by_hand(sigmoid(phi[0]), sigmoid(phi[2:]), ~holds[2:])
 ratio_z = ratio_by_hand(z[0], z[2:], np.ones_like(z[2:]))
 by_hand = (ratio_x[:, None] / ratio_z[None, :] >= 2.0).mean(axis=1)  # the whole table of pairs
 
 # %%
-assert np.allclose(by_hand, game.scores(attacks.rmia, gamma=2.0), atol=1e-12)
+assert np.allclose(by_hand, game.scores(attacks.RMIA(gamma=2.0)), atol=1e-12)
 
 # %% [markdown]
 # The library sorts the population once and looks each record up, instead of comparing all pairs.
@@ -164,18 +169,18 @@ assert np.allclose(by_hand, game.scores(attacks.rmia, gamma=2.0), atol=1e-12)
 
 # %%
 pooled = {
-    "loss (Attack P)": attacks.in_turn(letters, attacks.attack_p),
-    "Attack R": attacks.in_turn(letters, attacks.attack_r),
-    "LiRA offline": attacks.in_turn(letters, attacks.lira, online=False),
-    "RMIA, γ = 2": attacks.in_turn(letters, attacks.rmia, gamma=2.0),
-    "LiRA online": attacks.in_turn(letters, attacks.lira),
+    "loss (Attack P)": attacks.scores_per_target(letters, attacks.AttackP()),
+    "Attack R": attacks.scores_per_target(letters, attacks.AttackR()),
+    "LiRA offline": attacks.scores_per_target(letters, attacks.LiRA(online=False)),
+    "RMIA, γ = 2": attacks.scores_per_target(letters, attacks.RMIA(gamma=2.0)),
+    "LiRA online": attacks.scores_per_target(letters, attacks.LiRA()),
 }
 truth = holds.ravel()
 record = np.broadcast_to(np.arange(holds.shape[1]), holds.shape).ravel()
 curves = plots.roc({name: (scores.ravel(), truth) for name, scores in pooled.items()}, floor=1e-4)
 show(curves, name="05_corner")
 evaluated = {
-    n: metrics.evaluate(s.ravel(), truth, record=record, draws=100) for n, s in pooled.items()
+    n: metrics.evaluate(s.ravel(), truth, groups=record, draws=100) for n, s in pooled.items()
 }
 
 # %% [markdown]
@@ -208,23 +213,25 @@ Markdown("\n".join(rows) + f"\n\n*{counts}; 95 % intervals by record.*")
 # %%
 numbers, players = [4, 8, 16, 32, 62], range(0, 16, 2)
 forms = {
-    "LiRA": (attacks.lira, {}),
-    "LiRA, pooled variance": (attacks.lira, {"variance": "pooled"}),
-    "RMIA": (attacks.rmia, {"gamma": 2.0}),
-    "Attack R": (attacks.attack_r, {}),
+    "LiRA": attacks.LiRA(),
+    "LiRA, pooled variance": attacks.LiRA(variance="pooled"),
+    "RMIA": attacks.RMIA(gamma=2.0),
+    "Attack R": attacks.AttackR(),
 }
 some_truth = holds[players].ravel()
 
 
-def with_references(number: int, attack, settings) -> np.ndarray:
+def with_references(number: int, attack: attacks.Attack) -> np.ndarray:
     """Scores of eight targets, each attacked with so many of its references: (8 × n,)."""
-    games = (attacks.game(letters, target=k) for k in players)
-    return np.concatenate(
-        [g.scores(lambda bank, t: attack(bank.take(slice(number)), t, **settings)) for g in games]
-    )
+    scores = []
+    for k in players:
+        versus = attacks.game(letters, target=k)
+        fitted = attack.fit(versus.shadow.take(slice(number)))
+        scores.append(versus.scores(fitted))
+    return np.concatenate(scores)
 
 
-by_number = {n: {name: with_references(n, *form) for name, form in forms.items()} for n in numbers}
+by_number = {n: {name: with_references(n, form) for name, form in forms.items()} for n in numbers}
 
 
 # %%
@@ -244,7 +251,7 @@ areas = {name: [metrics.auc(by_number[n][name], some_truth) for n in numbers] fo
 picture = plots.lines(numbers, areas, xlabel="number of references", ylabel="AUC", log="x")
 show(picture, name="05_references")
 some_record = np.tile(np.arange(holds.shape[1]), len(players))
-full = metrics.evaluate(by_number[62]["LiRA"], some_truth, record=some_record, draws=100).auc
+full = metrics.evaluate(by_number[62]["LiRA"], some_truth, groups=some_record, draws=100).auc
 
 # %% [markdown]
 # **What to see.** With 4 references, two IN and two OUT for each record, LiRA has {{areas['LiRA'][0]:.2f}}: a deviation from two values is a guess. Pooling
@@ -259,7 +266,9 @@ full = metrics.evaluate(by_number[62]["LiRA"], some_truth, record=some_record, d
 
 # %%
 gammas = [0.5, 1.0, 1.5, 2.0, 4.0]
-by_gamma = {g: attacks.in_turn(letters, attacks.rmia, targets=16, gamma=g).ravel() for g in gammas}
+by_gamma = {
+    g: attacks.scores_per_target(letters, attacks.RMIA(gamma=g), targets=16).ravel() for g in gammas
+}
 sixteen = holds[:16].ravel()
 
 
@@ -278,7 +287,7 @@ widgets.explore(gamma_view, gamma=widgets.steps(gammas, start=1.0, label="γ"))
 
 # %%
 at_gamma = [
-    metrics.evaluate(by_gamma[g], sixteen, record=record[: len(sixteen)], draws=100) for g in gammas
+    metrics.evaluate(by_gamma[g], sixteen, groups=record[: len(sixteen)], draws=100) for g in gammas
 ]
 corner = [e.tpr_at_0_1_percent for e in at_gamma]
 picture = plots.lines(gammas, {"RMIA": corner}, xlabel="γ", ylabel="TPR at 0.1 % FPR")
@@ -295,7 +304,7 @@ highest = {g: float((scores == 1).mean()) for g, scores in by_gamma.items()}
 # ## Slips of the reference code, measured
 # The published code of LiRA differs from its paper in several places, and copies carry them on. Two of them: with one variance for all records it takes the deviation of
 # the *raw IN values* for both worlds. And offline it uses the density of OUT, which is low on *both* sides: a record that fares far worse than expected
-# looks like a member, too. Both are switches (`slips=True`), off by default. **Predict** which one costs more.
+# looks like a member, too. Both are switches (`as_published_code=True`), off by default. **Predict** which one costs more.
 
 # %%
 slips = {}
@@ -304,8 +313,9 @@ for name, settings in (
     ("offline", {"online": False}),
 ):
     for arm in (False, True):
-        scores = attacks.in_turn(letters, attacks.lira, targets=16, slips=arm, **settings).ravel()
-        result = metrics.evaluate(scores, sixteen, record=record[: len(sixteen)], draws=100)
+        attack = attacks.LiRA(as_published_code=arm, **settings)
+        scores = attacks.scores_per_target(letters, attack, targets=16).ravel()
+        result = metrics.evaluate(scores, sixteen, groups=record[: len(sixteen)], draws=100)
         slips.setdefault("as coded" if arm else "as printed", {})[name] = result.auc
 show(plots.comparison(slips, label="AUC", chance=0.5), name="05_slips")
 
@@ -318,13 +328,13 @@ show(plots.comparison(slips, label="AUC", chance=0.5), name="05_slips")
 
 # %%
 shifted = bank.load("letters", views=True)
-three_views = attacks.in_turn(shifted, attacks.lira, targets=16).ravel()
+three_views = attacks.scores_per_target(shifted, attacks.LiRA(), targets=16).ravel()
 alone = pooled["LiRA online"][:16].ravel()
 many = {
-    name: metrics.evaluate(scores, sixteen, record=record[: len(sixteen)], draws=100).auc
+    name: metrics.evaluate(scores, sixteen, groups=record[: len(sixteen)], draws=100).auc
     for name, scores in (("three views", three_views), ("the record alone", alone))
 }
-one_view = [metrics.auc(shifted.confidence[:16, q].ravel(), sixteen) for q in range(3)]
+one_view = [metrics.auc(shifted.phi[:16, q].ravel(), sixteen) for q in range(3)]
 print({name: str(value) for name, value in many.items()})
 print("φ alone, by view:", np.round(one_view, 3))
 
@@ -334,26 +344,24 @@ print("φ alone, by view:", np.round(one_view, 3))
 
 # %% [markdown]
 # ## Who is at risk?
-# Do the attacks find the same people? Each at its own threshold, fitted on references that play the target (`attacks.fitted`); the number
+# Do the attacks find the same people? Each at its own threshold, which a reference attack finds by letting four references play the target; the number
 # is the share found by both among the members found by either.
 
 # %%
+four_shadows = [game.shadow.signals(k) for k in range(4)]
 ways = {
-    "LiRA": (attacks.lira, {}),
-    "RMIA, γ = 2": (attacks.rmia, {"gamma": 2.0}),
-    "Attack R": (attacks.attack_r, {}),
+    "LiRA": attacks.LiRA().fit(game.shadow),
+    "RMIA, γ = 2": attacks.RMIA(gamma=2.0).fit(game.shadow),
+    "Attack R": attacks.AttackR().fit(game.shadow),
+    "loss": attacks.MetricThreshold("loss").fit(four_shadows),
 }
-found = {
-    name: game.scores(lambda bank, t, way=way: attacks.fitted(way[0], bank, t, **way[1]))
-    for name, way in ways.items()
-}
-found["loss"] = game.scores(
-    lambda bank, t: attacks.threshold_attack([bank.signals(k) for k in range(4)], t)
-)
-shared = exposure.agreement(found, is_member)
-for name, scores in found.items():
-    tpr, fpr = metrics.rates(scores, is_member)
-    print(f"{name:<12} finds {tpr:.0%} of the members, accuses {fpr:.0%} of the others")
+shared = exposure.agreement({name: game.calls(way) for name, way in ways.items()}, is_member)
+for name, way in ways.items():
+    found = game.play(way)
+    print(
+        f"{name:<12} finds {found.tpr.value:.0%} of the members, "
+        f"accuses {found.fpr.value:.0%} of the others: advantage {found.advantage}"
+    )
 for (a, b), share in shared.both.items():
     print(f"{a} and {b}: {share:.2f}")
 
@@ -398,7 +406,7 @@ show(figures.images(letters.x[never], captions), name="05_safe")
 # Write the cheat of tuning the threshold on the target: the largest TPR − FPR over all thresholds. The check plays it on pure noise.
 
 # %%
-from mialib.course.exercises import check as checks
+from mialib.course.exercises import lesson_05 as checks
 
 
 def claimed_advantage(scores: np.ndarray, is_member: np.ndarray) -> float:

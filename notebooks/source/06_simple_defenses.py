@@ -29,18 +29,16 @@
 # First we build each in a few lines on 200 shopping baskets. Then 24 trained models tell what each is worth.
 
 # %%
-from types import SimpleNamespace
-
 import numpy as np
 import torch
 from torch.nn import functional as F
 
-from mialib import data, models, profiles, signals
-from mialib.course import figures_06 as figures
-from mialib.course import plots, sweeps, widgets
+from mialib import data, models, profiles, query
+from mialib.course import figures, plots, statistics, sweeps, widgets
 from mialib.course.plots import show
 from mialib.defenses import L1, L2, ConfidencePenalty, Dropout, EarlyStopping, LabelSmoothing, Plain
-from mialib.training import Recipe, fit, to_device
+from mialib.query import to_device
+from mialib.training import Defense, Recipe, fit
 
 baskets = data.load("shoppers", size=400)
 members, validation = baskets.take(np.arange(200)), baskets.take(np.arange(200, 400))
@@ -57,14 +55,14 @@ def small_model() -> models.Network:
 
 
 # %%
-def l1_loss(model: models.Network, strength: float) -> torch.Tensor:
+def l1_loss(model: models.Network, lam: float) -> torch.Tensor:
     sizes = sum(weight.abs().sum() for weight in model.parameters())
-    return F.cross_entropy(model(x), y) + strength * sizes
+    return F.cross_entropy(model(x), y) + lam * sizes
 
 
-def l2_loss(model: models.Network, strength: float) -> torch.Tensor:
+def l2_loss(model: models.Network, lam: float) -> torch.Tensor:
     squares = sum((weight**2).sum() for weight in model.parameters())
-    return F.cross_entropy(model(x), y) + strength / 2 * squares
+    return F.cross_entropy(model(x), y) + lam / 2 * squares
 
 
 # %% [markdown]
@@ -76,13 +74,13 @@ def l2_loss(model: models.Network, strength: float) -> torch.Tensor:
 one_step = Recipe(epochs=1, batch_size=len(y), lr=0.1, momentum=0.0, weight_decay=0.0)
 
 
-def step_by_hand(loss, strength: float) -> torch.Tensor:
+def step_by_hand(loss, lam: float) -> torch.Tensor:
     model = small_model()
-    loss(model, strength).backward()
+    loss(model, lam).backward()
     return torch.cat([(w - 0.1 * w.grad).detach().flatten() for w in model.parameters()])
 
 
-def step_of(defense: Plain) -> torch.Tensor:
+def step_of(defense: Defense) -> torch.Tensor:
     model = small_model()
     fit(model, members, one_step, defense=defense, device="cpu")
     return torch.cat([w.detach().flatten() for w in model.parameters()])
@@ -110,14 +108,10 @@ def dropout_loss(model: models.Network, share: float) -> torch.Tensor:
 
 
 model = small_model()
-losses = []
-for compute in (
-    lambda: dropout_loss(model, 0.5),
-    lambda: Dropout(0.5).loss(SimpleNamespace(model=model), x, y),
-):
-    torch.manual_seed(0)  # the same features are erased
-    losses.append(compute().item())
-assert losses[0] == losses[1]
+torch.manual_seed(0)
+by_hand = dropout_loss(model, 0.5)
+torch.manual_seed(0)  # the same features are erased
+assert Dropout(0.5).batch_loss(model, x, y).item() == by_hand.item()
 
 # %% [markdown]
 # ## Two on the outputs, from scratch
@@ -190,7 +184,7 @@ def stop(validation_losses: list[float], patience: int) -> tuple[int, int]:
 
 def look(model: models.Network, epoch: int = 0) -> dict[str, float]:
     both = {"member": members, "non_member": validation}
-    logits = {role: torch.from_numpy(signals.predict(model, part)) for role, part in both.items()}
+    logits = {role: torch.from_numpy(query.predict(model, part)) for role, part in both.items()}
     return {r: F.cross_entropy(z, torch.tensor(both[r].y).long()).item() for r, z in logits.items()}
 
 
@@ -254,8 +248,8 @@ KNOBS = {  # the class, the sign of its knob, and its values from weak to strong
 def row(name: str, value: float) -> int:
     """The sweep's row of this defense at this strength; 0 and ∞ are plain training."""
     make, _, values = KNOBS[name]
-    knob = "patience" if name == "stopping" else "strength"
-    return sweep.find(defense=make.__name__, **{knob: value}) if value in values else plain
+    field = make.strength_field or "patience"
+    return sweep.find(defense=make.__name__, **{field: value}) if value in values else plain
 
 
 points = [(sweep.accuracy(k), sweep.highest(k)) for k in range(len(sweep.rows))]
@@ -277,7 +271,7 @@ show(plots.tradeoff(series, undefended=points[plain], labels=ends), name="06_tra
 # smoothing or the penalty shrinks, does the advantage follow?
 
 # %%
-standings = [figures.standing(sweep, k) for k in range(len(sweep.rows))]
+standings = [statistics.standing(sweep, k) for k in range(len(sweep.rows))]
 
 
 def knobs_view(**strengths: float) -> plots.Picture:
@@ -330,7 +324,7 @@ assert all(estimate.high < 0 for estimate in change["ℓ1 0.001"].values())
 
 # %% [markdown]
 # **What to see.** Under ε = 0.8 the gradient attack is left with {{abs(loud["gradient ℓ2"]):.2f}} (change {{smooth['gradient ℓ2']}}) and the neural one with
-# {{loud['neural, PAST']:.2f}} ({{smooth['neural, PAST']}}): either alone would praise the defense. Correctness, which needs no threshold, has {{loud['correctness']:.2f}}
+# {{loud['neural (PAST)']:.2f}} ({{smooth['neural (PAST)']}}): either alone would praise the defense. Correctness, which needs no threshold, has {{loud['correctness']:.2f}}
 # ({{smooth['correctness']}}). In notebook 02 an attacker with an undefended shadow was fooled by smoothing; here the shadow is adaptive, and some attacks still are.
 #
 # ℓ1 lowers all nine. But the loss attack, at {{standings[row('ℓ1', 1e-3)]['loss']:.2f}}, fell below mere correctness, at
@@ -416,7 +410,9 @@ twins = sweep.difference(row("ℓ1", 1e-3), row("ℓ2", 1e-2), "highest")
 
 # %%
 flat = {name: [(a.value, h.value) for a, h in some] for name, some in series.items()}
-picture = figures.p1_map(flat, undefended=tuple(one.value for one in points[plain]))
+labels = {name: [f"{value:g}" for value in values] for name, (*_, values) in KNOBS.items()}
+middle = tuple(one.value for one in points[plain])
+picture = figures.p1_map(flat, undefended=middle, labels=labels)
 show(picture, name="06_p1")
 start = picture.numbers["undefended"]
 weak, strong, stopped = row("ℓ1", 2e-3), row("ℓ1", 4e-3), row("stopping", 4)
@@ -433,17 +429,14 @@ assert sweep.difference(stopped, plain, "p1").low > 0
 # And the best of 23 settings is partly the luckiest. Let us pick the winner on one half of the records and read its P1 on the other, a hundred times.
 
 # %%
-from dataclasses import replace
-
 rng = np.random.default_rng(0)
 where_picked, elsewhere, winners = [], [], []
 for _ in range(100):
     half = rng.random(len(sweep.is_member)) < 0.5
     scores = []
     for chosen in (half, ~half):
-        part = replace(sweep, votes=sweep.votes[:, :, chosen], correct=sweep.correct[:, chosen],
-                       is_member=sweep.is_member[chosen])  # fmt: skip
-        scores.append([figures.standing(part, k)["P1"] for k in range(len(sweep.rows))])
+        part = sweep.take(chosen)
+        scores.append([statistics.standing(part, k)["P1"] for k in range(len(sweep.rows))])
     winners.append(int(np.argmax(scores[0])))
     where_picked.append(scores[0][winners[-1]])
     elsewhere.append(scores[1][winners[-1]])

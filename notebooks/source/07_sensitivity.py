@@ -29,11 +29,10 @@ from scipy.stats import norm, spearmanr
 from torch.nn import functional as F
 
 from mialib import models, profiles, runs, sensitivity
-from mialib.course import figures_07 as figures
-from mialib.course import plots, sweeps, widgets
+from mialib.course import figures, plots, sweeps, widgets
 from mialib.course.plots import show
 from mialib.estimates import Estimate
-from mialib.training import to_device
+from mialib.query import to_device
 
 configuration = profiles.load(PROFILE).images
 target = runs.get(configuration.but(trace=configuration.trace or 10))
@@ -161,7 +160,7 @@ shown = {
     "same weights as with all records": found | {"by chance": [0.2] * 20},
 }
 labels = {"xlabel": "batch, sorted", "ylabel": "share"}
-show(figures.panels(range(1, 21), shown, columns=2, **labels), name="07_one_batch")
+show(plots.panels(range(1, 21), shown, columns=2, **labels), name="07_one_batch")
 gamma = {name: sensitivity.adaptive_weight(one) for name, one in by_module.items()}
 inside = sensitivity.concentration(gamma)[0]
 likeness = np.corrcoef(gradient, of_others.mean(axis=0))[0, 1]
@@ -222,7 +221,7 @@ follow = {name: rank(gaps, name) for name in advantage}
 clock = {name: rank(range(len(gaps)), name) for name in advantage}
 shown = {f"{name}: {follow[name]:.2f}": {"advantage": row} for name, row in advantage.items()}
 labels = {"xlabel": "loss gap", "ylabel": "advantage"}
-show(figures.panels(gaps, shown, columns=5, **labels), name="07_gap_and_attacks")
+show(plots.panels(gaps, shown, columns=5, **labels), name="07_gap_and_attacks")
 late = {name: table.difference(training[14], training[11], name) for name in table.attacks}
 assert all(clock[name] >= follow[name] for name in follow)
 assert late["loss"].low > 0
@@ -244,7 +243,7 @@ by_epoch = [table.rows[k]["sensitivity"] | {"gap": table.rows[k]["loss_gap"]} fo
 def where_view(epoch: float) -> plots.Picture:
     row = by_epoch[int(epoch)]
     title = f"After epoch {epoch:.0f}: loss gap {round(row['gap'], 2) + 0:.2f}"
-    return figures.where(row["modules"], title=title)
+    return figures.sensitivity_by_module(row["modules"], title=title)
 
 
 widgets.explore(where_view, epoch=widgets.slider(0, 14, start=14, step=1, label="epoch"))
@@ -292,7 +291,9 @@ for at in ("stem to 3", "blocks 4–6", "blocks 7–9"):
 # **Predict** the top 20 %'s share inside a module.
 
 # %%
-picture = figures.where(by_epoch[-1]["modules"], title="The trained network", inside=by_chance)
+picture = figures.sensitivity_by_module(
+    by_epoch[-1]["modules"], title="The trained network", inside=by_chance
+)
 show(picture, name="07_inside")
 large = [module["top"] for module in by_epoch[-1]["modules"].values() if module["size"] >= 300]
 tops = [row["top"] for row in by_epoch]
@@ -309,8 +310,8 @@ tops = [row["top"] for row in by_epoch]
 
 # %%
 arms = {
-    "PAST": table.all(tuning=True, strength=2e-3),
-    "λ = 0": table.all(tuning=True, strength=0.0),
+    "PAST": table.all(tuning=True, lam=2e-3),
+    "λ = 0": table.all(tuning=True, lam=0.0),
 }
 rows = {arm: [table.rows[k] for k in chosen] for arm, chosen in arms.items()}
 means = {
@@ -319,7 +320,7 @@ means = {
 }
 shown = {at: {arm: [row[at] for row in some] for arm, some in means.items()} for at in multiple}
 labels = {"xlabel": "epoch of tuning", "ylabel": "mean sensitivity"}
-show(figures.panels(range(21), shown, columns=4, scale="log", **labels), name="07_tuning")
+show(plots.panels(range(21), shown, columns=4, scale="log", **labels), name="07_tuning")
 start, past, zero = rows["PAST"][0], rows["PAST"][-1], rows["λ = 0"][-1]
 lowest = min(rows["PAST"], key=lambda row: row["sensitivity"]["mean"])
 odd = max(range(1, 5), key=lambda k: rows["λ = 0"][k]["loss_gap"])
@@ -378,7 +379,7 @@ assert abs(promised(1, 0.5, 1.5, 0.2) - simulated) < 0.005
 
 # %%
 widgets.explore(
-    figures.bells,
+    figures.two_normals,
     gap=widgets.slider(0, 4, start=1, step=0.05, label="loss gap"),
     member=widgets.slider(0.1, 2, start=0.5, step=0.05, label="σ of members"),
     non_member=widgets.slider(0.1, 2, start=0.5, step=0.05, label="σ of non-members"),
@@ -392,7 +393,7 @@ widgets.explore(
 
 # %%
 def spread_view(sigma: float) -> plots.Picture:
-    return figures.bells(gap=1.0, member=0.5, non_member=sigma, fpr=0.1)
+    return figures.two_normals(gap=1.0, member=0.5, non_member=sigma, fpr=0.1)
 
 
 spread = plots.small_multiples(spread_view, sigma=[0.2, 1.5])
@@ -426,7 +427,7 @@ for fpr in (0.1, 0.3, 0.5):
         zip(("promised", "measured"), map(list, zip(*pairs, strict=True)), strict=True)
     )
 labels = {"xlabel": "epoch", "ylabel": "advantage"}
-show(figures.panels(epochs, compared, columns=3, **labels), name="07_theory")
+show(plots.panels(epochs, compared, columns=3, **labels), name="07_theory")
 strict, loose = compared["FPR 10%"], compared["FPR 50%"]
 assert PROFILE != "quick" or strict["promised"][-1] < 0 < strict["measured"][-1].low
 
@@ -437,7 +438,7 @@ assert PROFILE != "quick" or strict["promised"][-1] < 0 < strict["measured"][-1]
 # every member lies below the non-members' median. The formula is right; its premise is not:
 
 # %%
-picture = figures.fitted(loss[is_member], loss[~is_member])
+picture = figures.fitted_normals(loss[is_member], loss[~is_member])
 show(picture, name="07_fitted")
 wide = [(one[is_member].std(), one[~is_member].std()) for one in target.losses_by_epoch]
 

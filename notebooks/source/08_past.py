@@ -25,7 +25,7 @@ import torch
 from torch.nn import functional as F
 
 from mialib import data, models, profiles, runs
-from mialib.course import figures_08, plots, sweeps, widgets
+from mialib.course import figures, plots, sweeps, widgets
 from mialib.course.plots import show
 from mialib.defenses import Past
 from mialib.training import Recipe, fit
@@ -63,18 +63,18 @@ def adaptive_weight(member_gradient: torch.Tensor, other_gradient: torch.Tensor)
     return size / size.mean().clamp(min=1e-7)
 
 
-def tuning_step(model, members, others, *, rate: float, strength: float, alpha: float) -> None:
+def tuning_step(model, members, others, *, rate: float, lam: float, alpha: float) -> None:
     """One step of gradient descent on Eq. 4 for a network of linear layers."""
     parameters = list(model.parameters())
     weights = [parameter for parameter in parameters if parameter.ndim == 2]  # biases go free
-    theirs = torch.autograd.grad(F.cross_entropy(model(others[0]), others[1]), weights)
-    ours = torch.autograd.grad(F.cross_entropy(model(members[0]), members[1]), parameters)
-    pull = {id(w): gradient for w, gradient in zip(weights, theirs, strict=True)}
+    other_grad = torch.autograd.grad(F.cross_entropy(model(others[0]), others[1]), weights)
+    member_grad = torch.autograd.grad(F.cross_entropy(model(members[0]), members[1]), parameters)
+    pull = {id(w): gradient for w, gradient in zip(weights, other_grad, strict=True)}
     with torch.no_grad():
-        for parameter, gradient in zip(parameters, ours, strict=True):
+        for parameter, gradient in zip(parameters, member_grad, strict=True):
             if id(parameter) in pull:
                 gamma = adaptive_weight(gradient, pull[id(parameter)])
-                gradient = gradient + strength * gamma**alpha * parameter.sign()
+                gradient = gradient + lam * gamma**alpha * parameter.sign()
             parameter -= rate * gradient
 
 
@@ -83,12 +83,12 @@ def tuning_step(model, members, others, *, rate: float, strength: float, alpha: 
 # $(0.2, 0.2, 0.4, 0)$ in size, its mean 0.2, so $\gamma$ must be $(1, 1, 2, 0)$. And as printed, with the sign:
 
 # %%
-ours = torch.tensor([[0.3, -0.1], [0.0, 0.2]])
-theirs = torch.tensor([[0.1, 0.1], [-0.4, 0.2]])
-signed = theirs - ours
+of_members = torch.tensor([[0.3, -0.1], [0.0, 0.2]])
+of_others = torch.tensor([[0.1, 0.1], [-0.4, 0.2]])
+signed = of_others - of_members
 for name, values in {
-    "γ": adaptive_weight(ours, theirs),
-    "γ to the power 2.5": adaptive_weight(ours, theirs) ** 2.5,
+    "γ": adaptive_weight(of_members, of_others),
+    "γ to the power 2.5": adaptive_weight(of_members, of_others) ** 2.5,
     "as printed, to the power 2.5": (signed / signed.mean()) ** 2.5,
 }.items():
     print(f"{name:<30}", [round(value, 2) for value in values.flatten().tolist()])
@@ -105,9 +105,9 @@ members, others = (digits.take(np.arange(start, start + 48)) for start in (0, 48
 small = [models.build("mlp", shape=digits.x.shape[1:], classes=10, widths=(16,)) for _ in range(2)]
 as_tensors = [(torch.from_numpy(part.scaled()), torch.tensor(part.y)) for part in (members, others)]
 for _ in range(3):
-    tuning_step(small[0], *as_tensors, rate=0.1, strength=0.01, alpha=1.5)
+    tuning_step(small[0], *as_tensors, rate=0.1, lam=0.01, alpha=1.5)
 plain_steps = Recipe(3, 48, lr=0.1, momentum=0.0, weight_decay=0.0, schedule="constant")
-fit(small[1], members, plain_steps, defense=Past(0.01, 1.5), reference=others, device="cpu")
+fit(small[1], members, plain_steps, defense=Past(0.01, 1.5), inference=others, device="cpu")
 for mine, library in zip(*(model.parameters() for model in small), strict=True):
     assert torch.allclose(mine, library, atol=1e-6)
 zeros = sum(int((w == 0).sum()) for w in small[1].parameters())
@@ -126,7 +126,7 @@ print("weights that are exactly zero:", zeros)
 # %%
 tuned = profiles.load(PROFILE).experiments["images tuned"]
 before, after = (runs.get(configuration) for configuration in (tuned.start, tuned))
-print(f"{tuned.defense.strength=:g} {tuned.defense.alpha=:g} {tuned.recipe.epochs=}")
+print(f"{tuned.defense.lam=:g} {tuned.defense.alpha=:g} {tuned.recipe.epochs=}")
 for name, run in (("before", before), ("after", after)):
     train, test = (run.metrics["accuracy"][part] for part in ("train", "test"))
     print(f"{name:<7} train {train:.2f}  test {test:.2f}  gap {run.metrics['loss_gap']:.2f}")
@@ -139,8 +139,8 @@ for name, run in (("before", before), ("after", after)):
 # %%
 training = by_epoch.all(tuning=False)
 arms = {
-    "PAST": by_epoch.all(tuning=True, strength=2e-3),
-    "λ = 0": by_epoch.all(tuning=True, strength=0.0),
+    "PAST": by_epoch.all(tuning=True, lam=2e-3),
+    "λ = 0": by_epoch.all(tuning=True, lam=0.0),
 }
 gap = {name: [by_epoch.rows[k]["loss_gap"] for k in rows] for name, rows in arms.items()}
 start = len(training) - 1
@@ -188,7 +188,7 @@ counts = {
     "PAST": by_epoch.rows[final["PAST"]]["weights"]["histogram"],
     "λ = 0": by_epoch.rows[final["λ = 0"]]["weights"]["histogram"],
 }
-show(figures_08.weight_histograms(counts), name="08_weights")
+show(figures.weight_histograms(counts), name="08_weights")
 near = {name: by_epoch.rows[k]["weights"]["near zero"] for name, k in final.items()}
 
 # %% [markdown]
@@ -231,7 +231,7 @@ moments = {
     f"tuning epoch {e}": by_epoch.rows[arms["PAST"][e]]["sensitivity"]["last"]
     for e in (0, 1, 10, 20)
 }
-show(figures_08.by_parameter(moments), name="08_migration")
+show(figures.sensitivity_by_parameter(moments), name="08_migration")
 moved = [by_epoch.rows[k]["migration"] for k in arms["PAST"][1:]]
 calm = [by_epoch.rows[k]["migration"] for k in arms["λ = 0"][1:]]
 last_mean = [float(np.mean(values)) for values in moments.values()]
@@ -269,11 +269,11 @@ usual = {
     "mixed_statistics": False,
     "clamp": 1e4,
 }
-strengths = [1e-4, 5e-4, 1e-3, 2e-3, 5e-3]
+lambdas = [1e-4, 5e-4, 1e-3, 2e-3, 5e-3]
 
 
-def row_of(strength: float, alpha: float) -> int:
-    return sweep.find(defense="Past", strength=strength, alpha=alpha, epochs=20, **usual)
+def row_of(lam: float, alpha: float) -> int:
+    return sweep.find(defense="Past", lam=lam, alpha=alpha, epochs=20, **usual)
 
 
 along = [row_of(2e-3, alpha) for alpha in alphas]
@@ -296,13 +296,13 @@ ends = {alpha: [values[k] for values in by_alpha.values()] for k, alpha in enume
 
 
 # %%
-def setting(strength: float = 2e-3, alpha: float = 1.5) -> plots.Picture:
-    return figures_08.setting_view(sweep, row_of(strength, alpha), undefended)
+def setting(lam: float = 2e-3, alpha: float = 1.5) -> plots.Picture:
+    return figures.setting_view(sweep, row_of(lam, alpha), undefended)
 
 
 widgets.explore(
     setting,
-    strength=widgets.steps(strengths, start=2e-3, label="λ"),
+    lam=widgets.steps(lambdas, start=2e-3, label="λ"),
     alpha=widgets.steps(alphas, start=1.5, label="α"),
 )
 
@@ -310,9 +310,9 @@ widgets.explore(
 # *Without a kernel*: three positions of λ at α = 1.5.
 
 # %%
-rows = plots.small_multiples(lambda strength: setting(strength, 1.5), strength=[5e-4, 2e-3, 5e-3])
+rows = plots.small_multiples(lambda lam: setting(lam, 1.5), lam=[5e-4, 2e-3, 5e-3])
 show(rows, name="08_settings")
-grid = {(s, a): row_of(s, a) for s in strengths for a in alphas}
+grid = {(lam, a): row_of(lam, a) for lam in lambdas for a in alphas}
 kept = [key for key, k in grid.items() if sweep.difference(k, undefended, "accuracy").high >= 0]
 best = min(kept, key=lambda key: sweep.highest(grid[key]).value)
 best_row = grid[best]
@@ -352,7 +352,7 @@ checks.check_gamma(gamma)
 
 # %% [markdown]
 # ## Exercise 8.2 · difficulty 3/5 · about 15 minutes
-# The sub-gradient step overshoots zero. The *proximal* step does not: it moves each weight by `rate · strength · importance` towards zero and stops there. Write it.
+# The sub-gradient step overshoots zero. The *proximal* step does not: it moves each weight by `rate · lam · importance` towards zero and stops there. Write it.
 
 
 # %%

@@ -25,7 +25,7 @@
 import numpy as np
 
 from mialib import profiles, runs, sensitivity
-from mialib.course import figures_07, figures_09, plots, sweeps, widgets
+from mialib.course import figures, plots, sweeps, widgets
 from mialib.course.plots import show
 from mialib.estimates import Estimate
 
@@ -35,9 +35,9 @@ usual = {"penalty": "l1", "per": "batch", "proximal": False, "mixed_statistics":
 usual |= {"clamp": 1e4, "epochs": 20}
 
 
-def tuned(strength: float, alpha: float, **changes) -> int:
+def tuned(lam: float, alpha: float, **changes) -> int:
     """The row of one tuning; what is not named is as in notebook 08."""
-    return sweep.find(defense="Past", strength=strength, alpha=alpha, **usual | changes)
+    return sweep.find(defense="Past", lam=lam, alpha=alpha, **usual | changes)
 
 
 def point(row: int, what: str = "mean") -> tuple[Estimate, Estimate]:
@@ -53,10 +53,11 @@ print(f"{len(sweep.rows)} models, {len(sweep.attacks)} attacks, {n} + {n} record
 # Fig. 5a tunes in four ways, each at several strengths; uniform is α = 0. In the paper "L1+Ours" wins. **Predict** the order of the curves.
 
 # %%
-strengths, uniform = (1e-4, 5e-4, 1e-3, 2e-3, 5e-3), (1e-4, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 7e-3)
+lambdas = (1e-4, 5e-4, 1e-3, 2e-3, 5e-3)
+uniform = (1e-4, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 7e-3)
 ways = {
     "ℓ1": [tuned(s, 0.0) for s in uniform],
-    "ℓ1 + γ": [tuned(s, 1.5) for s in strengths],
+    "ℓ1 + γ": [tuned(s, 1.5) for s in lambdas],
     "ℓ2": [tuned(s, 0.0, penalty="l2") for s in (3e-3, 1e-2, 3e-2)],
     "ℓ2 + γ": [tuned(s, 1.5, penalty="l2") for s in (3e-3, 1e-2, 3e-2)],
     "λ = 0": [tuned(0.0, 1.5)],
@@ -69,7 +70,7 @@ authors = {  # stored in the authors' notebook: CIFAR-100, ResNet-18, eight atta
 ours = {name: [point(row) for row in rows] for name, rows in ways.items()}
 panels = {"letters, ours": ours, "CIFAR-100, the authors'": authors}
 words = {"xlabel": "test accuracy", "ylabel": "mean advantage"}
-picture = figures_09.scatter(panels, stars={"letters, ours": point(undefended)}, **words)
+picture = plots.scatter(panels, stars={"letters, ours": point(undefended)}, **words)
 show(picture, name="09_tunings")
 best, control = tuned(3e-3, 0.0), tuned(0.0, 1.5)
 assert sweep.difference(control, undefended, "mean").low > 0
@@ -99,7 +100,8 @@ paired = {
     what: {name: sweep.difference(*rows, what) for name, rows in pairs.items()}
     for what in ("mean", "highest", "accuracy")
 }
-show(plots.comparison(paired, label="PAST minus its control"), name="09_controls")
+picture = plots.comparison(paired, label="PAST minus its control", dotted="no difference")
+show(picture, name="09_controls")
 mean, highest, accuracy = paired.values()
 assert mean["ℓ1, λ = 0.003"].low > 0
 assert mean["40 epochs, ℓ1"].high < 0
@@ -146,16 +148,17 @@ checks.check_control_for(control_for)
 # %%
 table = np.array([(sweep.accuracy(k).value, sweep.mean(k).value) for k in ways["ℓ1"]]).T
 fair = {}
-for s, alpha in [(s, alpha) for s in strengths for alpha in (0.5, 1.0, 1.5, 2.0, 2.5)]:
+for s, alpha in [(s, alpha) for s in lambdas for alpha in (0.5, 1.0, 1.5, 2.0, 2.5)]:
     row = tuned(s, alpha)
     if sweep.difference(row, undefended, "accuracy").value >= 0:
-        fair[s, alpha] = row, ways["ℓ1"][checks.fair_control(sweep.accuracy(row).value, *table)]
+        fair[s, alpha] = row, ways["ℓ1"][sweeps.fair_control(sweep.accuracy(row).value, *table)]
 shown = {f"λ = {s:g}, α = {alpha:g}": pair for (s, alpha), pair in fair.items() if alpha > 1}
 differences = {
     what: {name: sweep.difference(*pair, what) for name, pair in shown.items()}
     for what in ("mean", "accuracy")
 }
-show(plots.comparison(differences, label="PAST minus its fair control"), name="09_fair")
+picture = plots.comparison(differences, label="PAST minus its fair control", dotted="no difference")
+show(picture, name="09_fair")
 by_mean = [sweep.difference(*pair, "mean") for pair in fair.values()]
 above, below = sum(d.low > 0 for d in by_mean), sum(d.high < 0 for d in by_mean)
 assert (len(by_mean), above, below) == (16, 15, 0)
@@ -174,26 +177,31 @@ lenient = sweep.difference(tuned(5e-4, 2.5), tuned(5e-4, 0.0), "mean")
 import torch
 
 from mialib.defenses import Past, Plain
-from mialib.training import fit
+from mialib.training import Defense, fit
 
-alphas, seen = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5], []
+alphas, modules, seen = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5], [], []
 
 
 class Watched(Past):
-    def importance(self, gradients: list[torch.Tensor]) -> list[torch.Tensor]:
-        gamma = torch.cat([sensitivity.adaptive_weight(g).flatten() for g in gradients])
+    def importance(self, gap_gradient: torch.Tensor) -> torch.Tensor:
+        modules.append(sensitivity.adaptive_weight(gap_gradient).flatten())
+        return super().importance(gap_gradient)
+
+    def after_step(self, training) -> None:
+        gamma = torch.cat(modules)
         seen.append([float((gamma**alpha).mean()) for alpha in alphas])
-        return super().importance(gradients)
+        modules.clear()
 
     def end_epoch(self, training) -> bool:
         super().end_epoch(training)
         return training.epoch == 3
 
 
+# %%
 tuning = profiles.load(PROFILE).experiments["images tuned"]
 run = runs.get(tuning.start)
 side, seed = run.side, tuning.seed_for("fit")
-about = {"reference": side.inference, "seed": seed, "device": tuning.device}
+about = {"inference": side.inference, "seed": seed, "device": tuning.device}
 fit(run.load_model(), side.train, tuning.recipe, defense=Watched(1e-3, 2.5), **about)
 
 # %%
@@ -216,7 +224,7 @@ share = largest[: len(gamma) // 100].sum() / largest.sum()
 # Now draw every setting at its *total* pull. If α did nothing but pull harder, the curves would fall on one. **Predict** whether they do.
 
 # %%
-arms = {f"α = {a:g}": {s * during[a]: tuned(s, a) for s in strengths} for a in alphas if a != 0.5}
+arms = {f"α = {a:g}": {s * during[a]: tuned(s, a) for s in lambdas} for a in alphas if a != 0.5}
 arms["α = 0"] |= {s: tuned(s, 0.0) for s in uniform}
 panels = {
     title: {
@@ -226,7 +234,7 @@ panels = {
     for place, title in enumerate(("test accuracy", "mean advantage"))
 }
 words = {"xlabel": "total pull, λ · mean of γ^α", "ylabel": {title: title for title in panels}}
-show(figures_09.scatter(panels, log=True, **words), name="09_equal")
+show(plots.scatter(panels, log=True, **words), name="09_equal")
 equal = {s: sweep.difference(tuned(s, 1.0), tuned(s, 0.0), "mean") for s in (5e-4, 1e-3, 2e-3)}
 cost = {s: sweep.difference(tuned(s, 1.0), tuned(s, 0.0), "accuracy").value for s in equal}
 assert all(difference.high < 0 for difference in equal.values())
@@ -269,15 +277,15 @@ checks.check_focus_only(focus_only)
 # Fig. 5b draws a curve over α for each λ (α from 0 to 2.5), Fig. 9a the loss gap by α.
 
 # %%
-gaps = {s: [sweep.rows[tuned(s, alpha)]["loss_gap"] for alpha in alphas] for s in strengths}
+gaps = {s: [sweep.rows[tuned(s, alpha)]["loss_gap"] for alpha in alphas] for s in lambdas}
 panels = {
-    "Fig. 5b": {f"λ = {s:g}": [point(tuned(s, alpha)) for alpha in alphas] for s in strengths},
-    "Fig. 9a": {f"λ = {s:g}": list(zip(alphas, gaps[s], strict=True)) for s in strengths},
+    "Fig. 5b": {f"λ = {s:g}": [point(tuned(s, alpha)) for alpha in alphas] for s in lambdas},
+    "Fig. 9a": {f"λ = {s:g}": list(zip(alphas, gaps[s], strict=True)) for s in lambdas},
 }
 words = {"xlabel": {"Fig. 5b": "test accuracy", "Fig. 9a": "α"}}
 words |= {"ylabel": {"Fig. 5b": "mean advantage", "Fig. 9a": "loss gap"}}
 stars = {"Fig. 5b": point(undefended), "Fig. 9a": (0, sweep.rows[undefended]["loss_gap"])}
-show(figures_09.scatter(panels, stars=stars, **words), name="09_lambda")
+show(plots.scatter(panels, stars=stars, **words), name="09_lambda")
 assert gaps[1e-3] == sorted(gaps[1e-3], reverse=True)
 large = max(sweep.accuracy(tuned(5e-3, alpha)).value for alpha in alphas)
 
@@ -300,7 +308,7 @@ curves = {
     "loss gap": {arm: [sweep.rows[k]["loss_gap"] for k in rows] for arm, rows in arms.items()},
 }
 words = {"xlabel": "tuning epochs", "ylabel": "accuracy, advantage, gap"}
-show(figures_07.panels(budgets, curves, columns=3, **words), name="09_budget")
+show(plots.panels(budgets, curves, columns=3, **words), name="09_budget")
 reached = [[e.value for e in curves[name]["PAST, α = 1.5"]] for name in list(curves)[:2]]
 last_gaps = curves["loss gap"]["PAST, α = 1.5"]
 
@@ -315,8 +323,8 @@ last_gaps = curves["loss gap"]["PAST, α = 1.5"]
 # %%
 watched = sweeps.load("epochs")
 arms = {
-    "PAST": watched.all(tuning=True, strength=2e-3),
-    "λ = 0": watched.all(tuning=True, strength=0.0),
+    "PAST": watched.all(tuning=True, lam=2e-3),
+    "λ = 0": watched.all(tuning=True, lam=0.0),
 }
 by_epoch = {
     "test accuracy": {arm: [watched.accuracy(k) for k in rows] for arm, rows in arms.items()},
@@ -337,7 +345,7 @@ def epoch_view(epoch: int) -> plots.Picture:
     }
     gap = {arm: watched.rows[k]["loss_gap"] for arm, k in now.items()}
     curves = {"rate": rate, "finished": finished}
-    return figures_09.epoch_view(by_epoch, by_attack, gap, epoch=epoch, **curves)
+    return figures.epoch_view(by_epoch, by_attack, gap, epoch=epoch, **curves)
 
 
 widgets.explore(epoch_view, epoch=widgets.steps(range(21), start=3, label="tuning epoch"))
@@ -371,11 +379,11 @@ panels = {
         for name, rows in ways.items()
     }
     for attack in sweep.attacks
-    if attack not in ("max confidence", "modified entropy", "rotation, PAST")
+    if attack not in ("max confidence", "modified entropy", "rotation (PAST)")
 }
 stars = {attack: point(undefended, attack) for attack in panels}
 words = {"xlabel": "test accuracy", "ylabel": "advantage"}
-show(figures_09.scatter(panels, columns=3, stars=stars, share=True, **words), name="09_attacks")
+show(plots.scatter(panels, columns=3, stars=stars, share=True, **words), name="09_attacks")
 each = {attack: sweep.difference(setting, best, attack) for attack in sweep.attacks}
 worse = sum(difference.low > 0 for difference in each.values())
 assert not any(difference.high < 0 for difference in each.values())
@@ -388,7 +396,7 @@ assert not any(difference.high < 0 for difference in each.values())
 # **LossGap** (Appendix B) minimises $(1 - a)\,L_m + a\,|L_m - L_n|$ from scratch. The second term *trains on the inference set*. **Predict** what becomes of those records.
 
 # %%
-loss_gap = [sweep.find(defense="LossGap", strength=a) for a in (0.1, 0.3, 0.5)]
+loss_gap = [sweep.find(defense="LossGap", a=a) for a in (0.1, 0.3, 0.5)]
 
 
 def leak(row: int) -> Estimate:
@@ -407,15 +415,15 @@ panels = {
 }
 stars = {"members": point(undefended), "inference set": (point(undefended)[0], leak(undefended))}
 labels = {"members": "mean advantage", "inference set": "inference − test accuracy"}
-picture = figures_09.scatter(panels, xlabel="test accuracy", ylabel=labels, stars=stars)
+picture = plots.scatter(panels, xlabel="test accuracy", ylabel=labels, stars=stars)
 show(picture, name="09_lossgap")
-theirs, before_it = leak(loss_gap[1]), leak(undefended)
+paid, before_it = leak(loss_gap[1]), leak(undefended)
 past_leaks = [leak(k).value for k in ways["ℓ1 + γ"]]
-assert theirs.low > before_it.value > max(past_leaks)
+assert paid.low > before_it.value > max(past_leaks)
 
 # %% [markdown]
 # **What to see.** For the *members* LossGap (a = 0.3) does well: mean advantage {{sweep.mean(loss_gap[1]).value:.2f}} at accuracy {{sweep.accuracy(loss_gap[1]).value:.2f}}, below PAST's curve, against the paper. The inference set
-# pays: its accuracy is {{theirs.value:.2f}} ± {{theirs.high - theirs.value:.2f}} above the test set's, so being right gives a record away. The undefended model, which saw neither set, has {{before_it.value:.2f}} ± {{before_it.high - before_it.value:.2f}}: luck of
+# pays: its accuracy is {{paid.value:.2f}} ± {{paid.high - paid.value:.2f}} above the test set's, so being right gives a record away. The undefended model, which saw neither set, has {{before_it.value:.2f}} ± {{before_it.high - before_it.value:.2f}}: luck of
 # the draw. PAST reads the inference set and has {{min(past_leaks):.2f}} to {{max(past_leaks):.2f}}: no sign of a leak, as the paper says.
 
 # %% [markdown]
@@ -439,7 +447,8 @@ effect = {
     what: {name: sweep.difference(*rows, what) for name, rows in pairs.items()}
     for what in ("mean", "accuracy")
 }
-show(plots.comparison(effect, label="with the switch minus without"), name="09_switches")
+picture = plots.comparison(effect, label="with the switch minus without", dotted="no difference")
+show(picture, name="09_switches")
 mixed, same = (sweep.rows[k]["weights"] for k in pairs["BatchNorm mixed, α = 1.5"])
 assert mixed["histogram"] == same["histogram"]
 near = [sweep.rows[k]["weights"]["near zero"] for k in pairs["proximal, α = 1.5"]]
@@ -458,10 +467,10 @@ import time
 from dataclasses import replace
 
 members, others = (part.take(np.arange(len(part) // 2)) for part in (side.train, side.inference))
-halves = about | {"reference": others}
+halves = about | {"inference": others}
 
 
-def seconds(defense: Plain) -> float:
+def seconds(defense: Defense) -> float:
     model, start = run.load_model(), time.perf_counter()
     fit(model, members, replace(tuning.recipe, epochs=1), defense=defense, **halves)
     return time.perf_counter() - start
@@ -488,8 +497,8 @@ for name, ratio in whole.items():
 
 # %%
 baskets = sweeps.load("baskets")
-settings = {"undefended": {"defense": "Plain"}, "λ = 0": {"strength": 0.0}}
-settings |= {f"α = {a:g}": {"strength": 1e-3, "alpha": a} for a in (0.0, 1.5, 2.5)}
+settings = {"undefended": {"defense": "Plain"}, "λ = 0": {"lam": 0.0}}
+settings |= {f"α = {a:g}": {"lam": 1e-3, "alpha": a} for a in (0.0, 1.5, 2.5)}
 found = {name: baskets.find(seed=0, **chosen) for name, chosen in settings.items()}
 for name, k in found.items():
     print(f"{name:<11} accuracy {baskets.accuracy(k)}   highest {baskets.highest(k)}")

@@ -23,19 +23,18 @@
 from collections.abc import Callable
 from functools import cache, partial
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from mialib import data, models, observe
-from mialib.course import figures_06, figures_10, plots, sweeps, widgets
+from mialib import data, models, query
+from mialib.course import figures, plots, statistics, sweeps, widgets
 from mialib.course.plots import show
 from mialib.defenses import CRL, Plain, RelaxLoss
 from mialib.estimates import Estimate
-from mialib.training import Recipe, fit
+from mialib.training import Defense, Recipe, fit
 
 torch.set_num_threads(1)  # small networks are fastest so
 digits = data.load("digits", size=600)
@@ -88,17 +87,11 @@ for label in (0, 1):
     reading = relaxloss(logits, one, alpha=9, epoch=1, official=False).item()
     print(f"label {label}: official {official:+.4f}, CRL's reading {reading:+.4f}")
 
-
-def as_in_training(model, epoch: int, **more):
-    """What a defense sees of a training that is under way."""
-    return SimpleNamespace(model=model, epoch=epoch, say=lambda **numbers: None, **more)
-
-
 model = models.build("mlp", shape=digits.x.shape[1:], classes=10, widths=(16,))
 for form, alpha, epoch in product(("official", "crl"), (0.5, 5.0), (1, 2)):
-    ours = relaxloss(model(x), y, alpha=alpha, epoch=epoch, official=form == "official")
-    theirs = RelaxLoss(alpha, form=form).loss(as_in_training(model, epoch), x, y)
-    assert torch.allclose(ours, theirs, atol=1e-6)
+    by_hand = relaxloss(model(x), y, alpha=alpha, epoch=epoch, official=form == "official")
+    library = RelaxLoss(alpha, form=form).batch_loss(model(x), y, epoch=epoch)
+    assert torch.allclose(by_hand, library, atol=1e-6)
 
 # %% [markdown]
 # The official loss of the hit is −ℓ: descending on it raises ℓ. CRL's number tells nothing; its gradient must.
@@ -206,7 +199,7 @@ def relaxed_center_loss(placed, centers, p, *, alpha: float, epoch: int) -> torc
 
 # %%
 small = [models.build("mlp", shape=digits.x.shape[1:], classes=10, widths=(16,)) for _ in range(2)]
-defense = CRL(alpha_rce=2.0, alpha_rcl=0.6, tau_rce=0.05, tau_rcl=1.0, center_weight=0.1)
+defense = CRL(alpha_rce=2.0, alpha_rcl=0.6, tau_rce=0.05, tau_rcl=1.0, lam=0.1)
 centers = nn.Parameter(torch.randn(10, 16, generator=torch.Generator().manual_seed(1)))
 steps = [
     torch.optim.SGD(small[0].parameters(), 0.1),
@@ -245,11 +238,12 @@ class WatchedCRL(CRL):
     """CRL that hands out its centers, which are thrown away after training."""
 
     def prepare(self, training):
-        super().prepare(training)
-        kept.append(training.centers)
+        state = super().prepare(training)
+        kept.append(state.centers)
+        return state
 
 
-def two_features(defense: Plain, *, epochs: int, seed: int = 0) -> models.Network:
+def two_features(defense: Defense, *, epochs: int, seed: int = 0) -> models.Network:
     torch.manual_seed(seed)
     wide = [nn.Linear(64, 128), nn.BatchNorm1d(128), nn.ReLU()]
     more = [nn.Linear(128, 128), nn.BatchNorm1d(128), nn.ReLU(), nn.Linear(128, 2)]
@@ -258,7 +252,7 @@ def two_features(defense: Plain, *, epochs: int, seed: int = 0) -> models.Networ
     return model.eval()
 
 
-model = two_features(WatchedCRL(alpha_rce=0.5, alpha_rcl=0.3, center_weight=1.0), epochs=12)
+model = two_features(WatchedCRL(alpha_rce=0.5, alpha_rcl=0.3, lam=1.0), epochs=12)
 
 # %%
 chosen = np.flatnonzero(np.isin(members.y, (5, 7, 9)))[:45]
@@ -276,7 +270,7 @@ for name, (alpha, epoch) in cases.items():
 placed = placed.detach()
 assert np.allclose(pulls["(c) L < α, odd"], p[:, None] * around[label] - placed, atol=1e-6)
 places = [tensor.numpy() for tensor in (placed, label, around)]
-show(figures_10.scenarios(*places, pulls, radius=0.6**0.5), name="10_scenarios")
+show(figures.scenarios(*places, pulls, radius=0.6**0.5), name="10_scenarios")
 own = float((placed - around[label]).square().sum(dim=1).mean() / 2)
 
 # %% [markdown]
@@ -290,7 +284,7 @@ own = float((placed - around[label]).square().sum(dim=1).mean() / 2)
 
 # %%
 usual = {"alpha_rce": 1.0, "alpha_rcl": 0.1, "tau_rce": 0.05, "tau_rcl": 1.0}
-usual |= {"center_weight": 0.1, "printed_step": False, "seed": 0}
+usual |= {"lam": 0.1, "printed_step": False, "seed": 0}
 
 
 def crl(**changes) -> int:
@@ -298,10 +292,10 @@ def crl(**changes) -> int:
     return sweep.find(defense="CRL", **usual | changes)
 
 
-def phase(row: int, part: str) -> figures_10.Phase:
+def phase(row: int, part: str) -> figures.Phase:
     facts = sweep.rows[row]
     loss, below = ([e[f"{what}_{part}"] for e in facts["history"]] for what in ("loss", "below"))
-    return figures_10.Phase(loss, below, facts[f"alpha_{part}"])
+    return figures.Phase(loss, below, facts[f"alpha_{part}"])
 
 
 panels = {
@@ -309,10 +303,10 @@ panels = {
     "L_ct, α_rcl = 0.1": phase(crl(), "rcl"),
     "L_ct, α_rcl = 0.75": phase(crl(alpha_rcl=0.75), "rcl"),
 }
-picture = figures_10.phases(panels)
+picture = figures.phases(panels)
 show(picture, name="10_phases")
 met = picture.numbers
-official = sweep.find(defense="RelaxLoss", strength=1.0, form="official", seed=0)
+official = sweep.find(defense="RelaxLoss", alpha=1.0, form="official", seed=0)
 held = sweep.rows[official]["history"][-2]["loss"]  # in epoch 29, so this is |L − α|
 
 # %% [markdown]
@@ -326,23 +320,26 @@ held = sweep.rows[official]["history"][-2]["loss"]  # in epoch 29, so this is |L
 
 
 # %%
-def look(model: models.Network) -> figures_10.Plane:
+def look(model: models.Network) -> statistics.FeaturePlane:
     both = {"member": members, "non_member": others}
     with torch.no_grad():
         places = {r: model.features(torch.from_numpy(part.scaled())) for r, part in both.items()}
-    distances = {role: observe.margins(model, part) for role, part in both.items()}
-    return figures_10.Plane({role: place.numpy() for role, place in places.items()}, distances)
+    distances = {role: query.margins(model, part) for role, part in both.items()}
+    features = {role: place.numpy() for role, place in places.items()}
+    return statistics.FeaturePlane(features, margin=distances)
 
 
 defenses = {"cross-entropy": Plain(), "RelaxLoss, α = 0.5": RelaxLoss(0.5)}
-defenses["CRL, α_rce = 0.5"] = CRL(alpha_rce=0.5, alpha_rcl=0.3, center_weight=1.0)
+defenses["CRL, α_rce = 0.5"] = CRL(alpha_rce=0.5, alpha_rcl=0.3, lam=1.0)
 seen = {
     name: [look(two_features(defense, epochs=40, seed=seed)) for seed in range(3)]
     for name, defense in defenses.items()
 }
-show(figures_10.features({name: planes[0] for name, planes in seen.items()}), name="10_features")
-found = {name: figures_10.distances(planes) for name, planes in seen.items()}
-by_seed = {n: [figures_10.distances([one])["AUC"] for one in some] for n, some in seen.items()}
+show(figures.features({name: planes[0] for name, planes in seen.items()}), name="10_features")
+found = {name: statistics.boundary_distances(planes) for name, planes in seen.items()}
+by_seed = {
+    n: [statistics.boundary_distances([one])["AUC"] for one in some] for n, some in seen.items()
+}
 auc = {name: f"{min(some):.2f} to {max(some):.2f}" for name, some in by_seed.items()}
 near, far = found["RelaxLoss, α = 0.5"], found["CRL, α_rce = 0.5"]
 assert near["member origin"] < far["member origin"] < found["cross-entropy"]["member origin"]
@@ -362,7 +359,7 @@ learned = sweeps.load("learned")
 
 
 def relaxed(alpha: float, form: str = "official", seed: int = 0) -> int:
-    return sweep.find(defense="RelaxLoss", strength=alpha, form=form, seed=seed)
+    return sweep.find(defense="RelaxLoss", alpha=alpha, form=form, seed=seed)
 
 
 plain = sweep.find(defense="Plain", seed=0)
@@ -370,11 +367,11 @@ rows = {"undefended": (sweep, plain)}
 rows |= {f"CRL's RelaxLoss {a:g}": (sweep, relaxed(a, "crl")) for a in (0.5, 1.0)}
 rows |= {f"RelaxLoss {a:g}": (sweep, relaxed(a)) for a in (0.5, 1.0, 1.5)}
 rows |= {f"CRL {a:g}": (sweep, crl(alpha_rce=a)) for a in (0.5, 1.0, 1.5)}
-for strength in (0.3, 1.0, 3.0):
-    row = learned.find(defense="AdvReg", strength=strength, tuning=False)
-    rows[f"AdvReg {strength:g}"] = (learned, row)
+for alpha in (0.3, 1.0, 3.0):
+    row = learned.find(defense="AdvReg", alpha=alpha, tuning=False)
+    rows[f"AdvReg {alpha:g}"] = (learned, row)
 counts = {name: table.rows[k]["margins"] for name, (table, k) in rows.items()}
-picture = figures_10.margins(counts, columns=3)
+picture = figures.margins(counts, columns=3)
 show(picture, name="10_margins")
 lies = picture.numbers
 
@@ -398,7 +395,7 @@ four = (0.25, 0.5, 1.0, 1.5)
 arms = {
     "RelaxLoss": [relaxed(a) for a in four],
     "CRL's RelaxLoss": [relaxed(a, "crl") for a in (0.5, 1.0)],
-    "ImpRelaxLoss": [crl(alpha_rce=a, center_weight=0.0) for a in four],
+    "ImpRelaxLoss": [crl(alpha_rce=a, lam=0.0) for a in four],
     "CRL": [crl(alpha_rce=a) for a in four],
 }
 for name, weight, limit in (
@@ -406,7 +403,7 @@ for name, weight, limit in (
     ("bare, λ 0.01", 1e-2, 10.0),
     ("bare, relaxed", 1e-2, 25.0),
 ):
-    changes = bare | {"center_weight": weight, "alpha_rcl": limit}
+    changes = bare | {"lam": weight, "alpha_rcl": limit}
     arms[name] = [crl(alpha_rce=a, **changes) for a in (0.5, 1.0)]
 
 
@@ -421,8 +418,7 @@ assert all(map(relaxes, arms["bare, relaxed"]))
 
 # %%
 series = {name: [point(k) for k in some] for name, some in arms.items()}
-names = {name: [f"{sweep.rows[k].get('alpha_rce', sweep.rows[k].get('strength')):g}" for k in some]
-         for name, some in arms.items()}  # fmt: skip
+names = {name: [f"{sweep.strength(k):g}" for k in some] for name, some in arms.items()}
 picture = plots.tradeoff(series, undefended=point(plain), labels=names)
 show(picture, name="10_ablation")
 half, gathered = relaxed(0.5), arms["bare, λ 0.01"][0]
@@ -441,11 +437,10 @@ assert equal.low < 0 < equal.high
 # α = 0.5 (the upper end of each line) and 1 were trained three times on the same records.
 
 # %%
-from mialib.course import figures_09
 
 LINES = {
     "RelaxLoss": lambda a, s: relaxed(a, seed=s),
-    "ImpRelaxLoss": lambda a, s: crl(alpha_rce=a, center_weight=0.0, seed=s),
+    "ImpRelaxLoss": lambda a, s: crl(alpha_rce=a, lam=0.0, seed=s),
     "CRL": lambda a, s: crl(alpha_rce=a, seed=s),
 }
 
@@ -453,8 +448,7 @@ LINES = {
 def over_seeds(what: str, one: Callable[[int], int], other: Callable[[int], int]) -> Estimate:
     """The mean difference of two rows, by seed, over three seeds, with Student's interval."""
     values = [sweep.difference(one(seed), other(seed), what).value for seed in range(3)]
-    mean, reach = np.mean(values), 4.303 * np.std(values, ddof=1) / 3**0.5
-    return Estimate(mean, mean - reach, mean + reach)
+    return statistics.student(values)
 
 
 # %%
@@ -463,7 +457,7 @@ panels = {
     for s in range(3)
 }
 stars = {f"seed {s}": point(sweep.find(defense="Plain", seed=s)) for s in range(3)}
-picture = figures_09.scatter(
+picture = plots.scatter(
     panels, xlabel="test accuracy", ylabel="highest advantage", columns=3, stars=stars, share=True
 )
 show(picture, name="10_seeds")
@@ -492,7 +486,7 @@ assert all(one.low < 0 < one.high for one in rivals["RelaxLoss"][:2] + rivals["I
 KNOBS = {
     "alpha_rce": ("α_rce", [0.25, 0.5, 1.0, 1.5]),
     "alpha_rcl": ("α_rcl", [0.1, 0.75, 1.0]),
-    "center_weight": ("λ", [0.0, 0.1, 0.3, 1.0]),
+    "lam": ("λ", [0.0, 0.1, 0.3, 1.0]),
     "tau_rce": ("τ_rce", [0.0, 0.05, 0.2]),
     "tau_rcl": ("τ_rcl", [0.3, 1.0, 3.0]),
 }
@@ -534,7 +528,7 @@ def fall(row: int) -> float:
     return 1 - history[-1]["loss_rcl"] / history[0]["loss_rcl"]
 
 
-stronger = {"λ = 0.3": {"center_weight": 0.3}, "τ_rcl = 0.3": {"tau_rcl": 0.3}}
+stronger = {"λ = 0.3": {"lam": 0.3}, "τ_rcl = 0.3": {"tau_rcl": 0.3}}
 falls, tuned = {}, {}
 for name, setting in stronger.items():
     falls[name] = [fall(crl(**setting, seed=s)) for s in range(3)]
@@ -552,12 +546,12 @@ for name, setting in stronger.items():
 
 # %%
 grid = {
-    "λ": {(a, v): {"center_weight": v} for a in four for v in (0.0, 0.1)},
+    "λ": {(a, v): {"lam": v} for a in four for v in (0.0, 0.1)},
     "α_rcl": {(a, v): {"alpha_rcl": v} for a in (0.5, 1.0) for v in (0.1, 0.75, 1.0)},
     "τ_rce": {(a, v): {"tau_rce": v} for a in (0.5, 1.0) for v in (0.0, 0.05, 0.2)},
 }
-grid["λ"] |= {(a, 0.3): {"center_weight": 0.3} for a in (0.5, 1.0)}
-grid["λ"][1.0, 1.0] = {"center_weight": 1.0}
+grid["λ"] |= {(a, 0.3): {"lam": 0.3} for a in (0.5, 1.0)}
+grid["λ"][1.0, 1.0] = {"lam": 1.0}
 cells = {title: {} for title in grid}
 for title, some in grid.items():
     for (alpha, value), changes in some.items():
@@ -566,9 +560,9 @@ for title, some in grid.items():
 
 # %%
 printed = point(crl(printed_step=True))[0].value
-bare |= {"center_weight": 1e-2}
+bare |= {"lam": 1e-2}
 limits = [({"alpha_rce": a, "alpha_rcl": 10.0} | bare, 25.0) for a in (0.5, 1.0)]
-limits += [({"center_weight": 0.3}, 0.65), ({"tau_rcl": 0.3}, 3.5)]
+limits += [({"lam": 0.3}, 0.65), ({"tau_rcl": 0.3}, 3.5)]
 pays = [
     [
         sweep.difference(crl(**changes | {"alpha_rcl": limit}), crl(**changes), what)
@@ -580,7 +574,7 @@ assert all(accuracy.high < 0 < leak.value for accuracy, leak in pays)
 for some in cells.values():
     for (alpha, value), (_, leak) in some.items():
         assert all(leak > other[1] for (a, v), other in some.items() if v == value and a > alpha)
-show(figures_10.surface(cells, ylabel="α_rce"), name="10_surface")
+show(figures.surface(cells, ylabel="α_rce"), name="10_surface")
 
 # %% [markdown]
 # **What to see.** In each column a larger $\alpha_{rce}$ leaks less. Along a row much is noise of training: `printed_step`, nearly the same step ($\lambda$ / (1 − momentum) = 1), has an accuracy of {{printed:.2f}} instead of {{usually[0]:.2f}}.
@@ -592,12 +586,10 @@ show(figures_10.surface(cells, ylabel="α_rce"), name="10_surface")
 # records, and read it off on the other half; brackets hold the middle 95 % of a hundred draws.
 
 # %%
-from dataclasses import replace
-
 families = {
     "RelaxLoss": sweep.all(defense="RelaxLoss", form="official", seed=0),
-    "ImpRelaxLoss": sweep.all(defense="CRL", center_weight=0.0, seed=0),
-    "CRL": [k for k in sweep.all(defense="CRL", seed=0) if sweep.rows[k]["center_weight"]],
+    "ImpRelaxLoss": sweep.all(defense="CRL", lam=0.0, seed=0),
+    "CRL": [k for k in sweep.all(defense="CRL", seed=0) if sweep.rows[k]["lam"]],
 }
 everyone = [plain, *(k for some in families.values() for k in some)]
 rng, picks = np.random.default_rng(0), {name: [] for name in families}
@@ -605,9 +597,8 @@ for _ in range(100):
     half = rng.random(len(sweep.is_member)) < 0.5
     stood = []
     for some in (half, ~half):
-        part = replace(sweep, votes=sweep.votes[:, :, some], correct=sweep.correct[:, some],
-                       is_member=sweep.is_member[some])  # fmt: skip
-        stood.append({k: figures_06.standing(part, k) for k in everyone})
+        part = sweep.take(some)
+        stood.append({k: statistics.standing(part, k) for k in everyone})
     floor = stood[0][plain]["accuracy"] - 0.05
     for name, some in families.items():
         kept = [k for k in some if stood[0][k]["accuracy"] >= floor] or [plain]
@@ -620,7 +611,7 @@ from IPython.display import Markdown
 
 def told(row: int) -> str:
     """What of a row's settings is not the default."""
-    changed = {k: sweep.rows[row].get(k) for k in ("strength", *usual)}
+    changed = {k: sweep.rows[row].get(k) for k in ("alpha", *usual)}
     words = [f"{k} {v:g}" for k, v in changed.items() if v not in (None, usual.get(k))]
     return "undefended" if row == plain else ", ".join(words) or "default"
 
@@ -641,7 +632,7 @@ rival_tau, rival_lambda = (
         over_seeds(what, lambda s, c=changes: crl(**c, seed=s), lambda s: relaxed(1.0, seed=s))
         for what in ("highest", "accuracy")
     ]
-    for changes in ({"tau_rcl": 0.3}, {"center_weight": 0.3})
+    for changes in ({"tau_rcl": 0.3}, {"lam": 0.3})
 )
 assert chosen["CRL"] == crl(tau_rcl=0.3)
 assert rival_lambda[1].low > 0
@@ -657,18 +648,18 @@ Markdown("\n".join(lines))
 # The same losses on CIFAR-10, with 3,000 members, a ResNet-20 of full width and 50 epochs, once each (`data/measured/`). **Predict** which line lies lower.
 
 # %%
-from mialib.course import photographs
+from mialib.course import real_runs
 
 names = {"RelaxLoss": "RelaxLoss, α = {:g}", "CRL": "CRL, α_rce = {:g}"}
 alphas = (0.5, 1, 1.5)
 picture = plots.tradeoff(
-    {f: [photographs.point(name.format(a)) for a in alphas] for f, name in names.items()},
-    undefended=photographs.point("undefended"),
+    {f: [real_runs.point(name.format(a)) for a in alphas] for f, name in names.items()},
+    undefended=real_runs.point("undefended"),
     labels={family: [f"{a:g}" for a in alphas] for family in names},
 )
 show(picture, name="10_photographs")
 rival = [
-    [photographs.difference(*(name.format(a) for name in names.values()), what) for a in alphas]
+    [real_runs.difference(*(name.format(a) for name in names.values()), what) for a in alphas]
     for what in ("highest", "accuracy")
 ]
 assert all(one.high < 0 for one in rival[0])

@@ -28,7 +28,6 @@
 # %%
 import copy
 import importlib.util
-from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -36,11 +35,11 @@ from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
 from mialib import data, models, profiles
-from mialib.course import costs, figures_06, plots, sweeps, widgets
-from mialib.course import figures_11 as figures
+from mialib.course import costs, figures, plots, statistics, sweeps, widgets
 from mialib.course.plots import show
 from mialib.defenses import CRL, DMP, DPSGD, AdvReg, Distillation, MixupMMD, RelaxLoss
-from mialib.training import Recipe, fit, to_device
+from mialib.query import to_device
+from mialib.training import Recipe, fit
 
 digits = data.load("digits", size=400)
 members, others = digits.take(np.arange(200)), digits.take(np.arange(200, 400))
@@ -58,9 +57,9 @@ x.shape, x2.shape  # members, and non-members that the defender may use
 
 
 # %%
-def attacker_loss(attacker, ours: tuple, theirs: tuple) -> torch.Tensor:
+def attacker_loss(attacker, members: tuple, others: tuple) -> torch.Tensor:
     """Cross-entropy of saying 1 to members and 0 to others; the attacker gives (n,) logits."""
-    return (F.softplus(-attacker(*ours)).mean() + F.softplus(attacker(*theirs)).mean()) / 2
+    return (F.softplus(-attacker(*members)).mean() + F.softplus(attacker(*others)).mean()) / 2
 
 
 def advreg_loss(model, attacker, alpha: float) -> torch.Tensor:
@@ -105,7 +104,7 @@ for _ in range(5):
     attacker_loss(attacker, *seen).backward()
     adam.step()
 step(model, advreg_loss(model, attacker, 3.0))
-fit(library, members, two_steps, defense=AdvReg(3.0), reference=others, device="cpu")
+fit(library, members, two_steps, defense=AdvReg(3.0), inference=others, device="cpu")
 assert torch.allclose(flat(model), flat(library), atol=1e-5)
 
 # %% [markdown]
@@ -142,17 +141,14 @@ outputs = [small_model()(some).softmax(dim=1) for some in (x, x2)]
 assert torch.allclose(mmd2(*outputs), mixup_mmd.mmd2(*outputs), atol=1e-6)
 
 model = small_model()
-torch.manual_seed(
-    0
-)  # the share is drawn from the global generator, the partners from the defense's
+torch.manual_seed(0)
 share = float(torch.distributions.Beta(1.0, 1.0).sample())
 partner = torch.randperm(200, generator=torch.Generator().manual_seed(1))
-torch.manual_seed(0)
-training = SimpleNamespace(model=model, generator=torch.Generator().manual_seed(1))
-assert torch.allclose(mixup_loss(model, share, partner), MixupMMD().loss(training, x, y))
+library = mixup_mmd.mixup_loss(model, x, y, share=share, partner=partner)
+assert torch.allclose(mixup_loss(model, share, partner), library)
 
 # %% [markdown]
-# By hand the first number is 0.169652. `fit(model, members, recipe, defense=MixupMMD(3.0), reference=others)` does the rest; how it finds partners of the same
+# By hand the first number is 0.169652. `fit(model, members, recipe, defense=MixupMMD(3.0), inference=others)` does the rest; how it finds partners of the same
 # class is exercise 11.1.
 
 # %% [markdown]
@@ -190,7 +186,7 @@ step(student, distillation_loss(student, x2[chosen], logits[chosen].softmax(dim=
 # %%
 library = copy.deepcopy(teacher)  # where the training starts is the teacher
 half = DMP(source="selected", share=0.5)
-fit(library, members, one_step, defense=half, reference=others, device="cpu")
+fit(library, members, one_step, defense=half, inference=others, device="cpu")
 assert torch.allclose(flat(student), flat(library), atol=1e-6)
 
 names = {"selected": chosen, "all": torch.arange(200)}
@@ -266,21 +262,12 @@ assert cut[0] < cut[1]
 # on 1,000 members for 30 epochs, each with a shadow defended alike. RelaxLoss and CRL come from notebook 10.
 
 # %%
-from dataclasses import replace
-
 learned, relaxed = (sweeps.load(name) for name in ("learned", "relaxed"))
-assert learned.attacks == relaxed.attacks
-assert (learned.is_member == relaxed.is_member).all()  # the same records, so differences are paired
 some = relaxed.all(defense="RelaxLoss") + relaxed.all(defense="CRL")
-sweep = replace(
-    learned,
-    rows=learned.rows + [relaxed.rows[k] for k in some],
-    votes=np.concatenate([learned.votes, relaxed.votes[some]]),
-    correct=np.concatenate([learned.correct, relaxed.correct[some]]),
-)
+sweep = learned.joined(relaxed, some)  # the same records, so differences are paired
 undefended = sweep.find(defense="Plain", norm="batch")
 grouped = sweep.find(defense="Plain", norm="group")
-private = {noise: sweep.find(defense="DPSGD", strength=noise) for noise in (0.3, 1.0, 3.0)}
+private = {noise: sweep.find(defense="DPSGD", sigma=noise) for noise in (0.3, 1.0, 3.0)}
 epsilon = {noise: sweep.rows[k]["history"][-1]["epsilon"] for noise, k in private.items()}
 print({f"σ = {noise:g}": f"ε = {value:.3g}" for noise, value in epsilon.items()}, "δ = 1e-05")
 
@@ -310,7 +297,10 @@ widgets.explore(promise_view, epsilon=widgets.log_slider(0.1, 100, start=3.0, la
 picture = plots.small_multiples(promise_view, epsilon=[1, 4])
 show(picture, name="11_promise")
 roc = dict(zip(("undefended", "grouped", *private), curves.values(), strict=True))
-refuted = {name: figures.refuted(tpr, delta=1e-5) for name, tpr in roc.items()}
+refuted = {
+    name: statistics.refuted_epsilon(tpr, sweeps.FPRS, members=1000, non_members=1000, delta=1e-5)
+    for name, tpr in roc.items()
+}
 assert all(refuted[noise] < epsilon[noise] for noise in private)
 assert picture.numbers["undefended above at 4"] > 0
 assert refuted[3.0] == 0
@@ -356,12 +346,12 @@ Markdown("\n".join(lines))
 # %%
 lambdas = (0.0, 1.0, 3.0, 10.0)
 mixed = {(0.0, 0.0): undefended} | {
-    (s, m): sweep.find(defense="MixupMMD", strength=s, mixup=m)
+    (s, m): sweep.find(defense="MixupMMD", lam=s, mixup=m)
     for s in lambdas
     for m in (0.0, 1.0)
     if s or m
 }
-advreg = {0.0: undefended} | {a: sweep.find(defense="AdvReg", strength=a) for a in (0.3, 1.0, 3.0)}
+advreg = {0.0: undefended} | {a: sweep.find(defense="AdvReg", alpha=a) for a in (0.3, 1.0, 3.0)}
 taught = {t: sweep.find(defense="Distillation", temperature=t) for t in (1.0, 4.0)}
 asked = {s: sweep.find(defense="DMP", source=s) for s in ("all", "selected", "synthetic")}
 rows_of = {
@@ -425,7 +415,7 @@ Markdown("\n".join(lines))
 # Move each strength; 0 is plain training (for DP-SGD with GroupNorm and no clipping). *Think!* Which attacks pale together?
 
 # %%
-standings = [figures_06.standing(sweep, k) for k in range(len(sweep.rows))]
+standings = [statistics.standing(sweep, k) for k in range(len(sweep.rows))]
 noisy = {0.0: grouped} | private
 
 
@@ -436,7 +426,7 @@ def knobs_view(alpha=1.0, mmd=3.0, mixup=1.0, tau=1.0, source="all", noise=1.0) 
         f"distilled, τ {tau:g}": taught[tau],
     }
     rows |= {f"DMP {source}": asked[source], f"DP-SGD {noise:g}": noisy[noise]}
-    return figures_06.board({name: standings[k] for name, k in rows.items()})
+    return figures.board({name: standings[k] for name, k in rows.items()})
 
 
 widgets.explore(
@@ -466,7 +456,7 @@ same = sweep.difference(advreg[3.0], undefended, "correctness")
 assert same.low < 0 < same.high
 
 # %% [markdown]
-# **What to see.** Look along the row of AdvReg at α = 3. Entropy has {{strong['entropy']:.2f}} left of {{plain['entropy']:.2f}} and the neural attack {{strong['neural, PAST']:.2f}} of {{plain['neural, PAST']:.2f}}: attacks that ignore the label are
+# **What to see.** Look along the row of AdvReg at α = 3. Entropy has {{strong['entropy']:.2f}} left of {{plain['entropy']:.2f}} and the neural attack {{strong['neural (PAST)']:.2f}} of {{plain['neural (PAST)']:.2f}}: attacks that ignore the label are
 # blind. The loss keeps {{strong['loss']:.2f}}, and correctness {{strong['correctness']:.2f}}, against {{plain['correctness']:.2f}} undefended (change {{same}}): the members are still learned by heart.
 
 # %% [markdown]
@@ -491,13 +481,13 @@ assert told["α = 0.3"][-1] > told["α = 1"][-1] > told["α = 3"][-1] > 0.6
 # A model that has learned nothing is private. Six models with an accuracy between 0.55 and 0.58, all but AdvReg and DMP without extra data. **Predict** the winner.
 
 # %%
-usual = {"alpha_rcl": 0.1, "tau_rce": 0.05, "tau_rcl": 1.0, "center_weight": 0.1, "seed": 0}
+usual = {"alpha_rcl": 0.1, "tau_rce": 0.05, "tau_rcl": 1.0, "lam": 0.1, "seed": 0}
 matched = {
     "AdvReg, α 1": advreg[1.0],
     "AdvReg, α 3": advreg[3.0],
     "mixup": mixed[0, 1],
     "DMP, all": asked["all"],
-    "RelaxLoss, α 1": sweep.find(defense="RelaxLoss", strength=1.0, form="official", seed=0),
+    "RelaxLoss, α 1": sweep.find(defense="RelaxLoss", alpha=1.0, form="official", seed=0),
     "CRL, α 1": sweep.find(defense="CRL", alpha_rce=1.0, printed_step=False, **usual),
 }
 assert all(0.55 <= sweep.accuracy(k).value < 0.58 for k in matched.values())
@@ -525,14 +515,14 @@ spread = [f"{relaxed.accuracy(k).value:.2f} and {relaxed.highest(k).value:.2f}" 
 # %%
 base = {
     "undefended": undefended,
-    "RelaxLoss 0.5": sweep.find(defense="RelaxLoss", strength=0.5, form="official", seed=0),
+    "RelaxLoss 0.5": sweep.find(defense="RelaxLoss", alpha=0.5, form="official", seed=0),
     "CRL 0.5": sweep.find(defense="CRL", alpha_rce=0.5, printed_step=False, **usual),
     "AdvReg 1": advreg[1.0],
     "Mixup+MMD 3": mixed[3, 1],
 }
 starts = ("Plain", "RelaxLoss", "CRL", "AdvReg", "MixupMMD")
 control, weak, tuned = (
-    {n: sweep.find(defense="Past", strength=s, after=a) for n, a in zip(base, starts, strict=True)}
+    {n: sweep.find(defense="Past", lam=s, after=a) for n, a in zip(base, starts, strict=True)}
     for s in (0.0, 0.001, 0.01)
 )
 trios = {n: (point(base[n]), point(control[n]), point(tuned[n])) for n in base}
@@ -555,7 +545,7 @@ leaks = [sweep.highest(k).value for k in control.values()]
 # The same on CIFAR-10: 3,000 members, 3,000 non-members to help, a ResNet-20 of full width, once each (`data/measured/`), MMD with λ = 3, the others with α = 1. **Predict** whether the order of the letters holds.
 
 # %%
-from mialib.course import photographs
+from mialib.course import real_runs
 
 names = [
     "AdvReg, α = 1",
@@ -564,10 +554,10 @@ names = [
     "RelaxLoss, α = 1",
     "CRL, α_rce = 1",
 ]
-real = {name.partition(",")[0]: photographs.point(name) for name in ("undefended", *names)}
+real = {name.partition(",")[0]: real_runs.point(name) for name in ("undefended", *names)}
 series = {name: [where] for name, where in real.items() if name != "undefended"}
 show(plots.tradeoff(series, undefended=real["undefended"]), name="11_photographs")
-kept, paid = (photographs.difference(names[k], "undefended", "accuracy") for k in (2, 1))
+kept, paid = (real_runs.difference(names[k], "undefended", "accuracy") for k in (2, 1))
 assert kept.low < 0 < kept.high
 assert paid.high < 0
 

@@ -27,15 +27,15 @@ import torch
 from torch.nn import functional as F
 
 from mialib import data, metrics, models, profiles
-from mialib.course import figures_12 as figures
-from mialib.course import plots, sweeps, widgets
-from mialib.course.figures_12 import student
+from mialib.configurations import imp
+from mialib.course import figures, plots, statistics, sweeps, widgets
 from mialib.course.plots import show
-from mialib.defenses import BestCheckpoint
-from mialib.defenses.pruning import Pruning, imp
+from mialib.course.statistics import bonferroni, student
+from mialib.defenses import BestCheckpoint, Pruning
 from mialib.estimates import Estimate
+from mialib.query import to_device
 from mialib.sparsity import magnitude
-from mialib.training import Recipe, fit, to_device
+from mialib.training import Recipe, fit
 
 # %%
 digits = data.load("digits", size=400)
@@ -148,8 +148,8 @@ mine, library = small_model(), small_model()
 found = imp_by_hand(mine, 3, 0.36)
 for defense in (BestCheckpoint(), *[Pruning(share=0.36)] * 3):
     fit(library, members, recipe, defense=defense, validation=validation, device="cpu")
-for ours, theirs in zip(found, magnitude.masks(library).values(), strict=True):
-    assert torch.equal(ours, theirs)
+for by_hand, mask in zip(found, magnitude.masks(library).values(), strict=True):
+    assert torch.equal(by_hand, mask)
 for name, value in library.state_dict().items():
     assert torch.allclose(value, mine.state_dict()[name], atol=1e-5), name
 left = float(torch.cat([mask.flatten() for mask in found]).float().mean())
@@ -225,7 +225,8 @@ def three(**settings) -> list[int]:
 
 def spread(rows: list[int]) -> tuple[Estimate, Estimate]:
     """Mean ± standard deviation of accuracy and defense level."""
-    return tuple(figures.spread([value(k, what) for k in rows]) for what in ("accuracy", "defense"))
+    accuracy, defense = ([value(k, what) for k in rows] for what in ("accuracy", "defense"))
+    return statistics.spread(accuracy), statistics.spread(defense)
 
 
 # %%
@@ -327,7 +328,8 @@ lines = {
     "the paper's, −3.25": (-3.25, *middle[0]),
 }
 labels = {"IMP": [f"{remains[k]:.1f} %" if k in (4, 6, 8) else "" for k in range(1, 9)]}
-show(figures.plane({"IMP": at[1:]}, labels=labels, star=at[0], slopes=lines), name="12_plane")
+picture = figures.defense_plane({"IMP": at[1:]}, labels=labels, star=at[0], slopes=lines)
+show(picture, name="12_plane")
 
 # %% [markdown]
 # **What to see.** The line through our means rises, {{fitted:+.2f}}. Fitted to each repeat by itself, the slope is {{by_seed.value:.1f}} [{{by_seed.low:.1f}}, {{by_seed.high:.1f}}] on average (Student's interval): −3.25 is in there, and so are 0 and +3.25. By the paper's rule **no** round is significant. The ratio beside its 3.6 does not exist: from
@@ -363,7 +365,8 @@ against = {
     }
     for arm, some in {"IMP": by_round, "no pruning": [by_round[0], *control]}.items()
 }
-picture = plots.comparison(against, label="change against the dense network, in points")
+label = "change against the dense network, in points"
+picture = plots.comparison(against, label=label, dotted="no difference")
 caption = "Mean over three repeats with Student's 95 % interval; dotted: no difference."
 show(replace(picture, caption=caption), name="12_control")
 behind = change(control[2], by_round[3], "accuracy")
@@ -435,7 +438,7 @@ labels = {
     "dense, narrow": [f"width {width}" for width in narrow],
 }
 series = {name: [spread(rows) for rows in some] for name, some in families.items()}
-show(figures.plane(series, labels=labels, star=at[0]), name="12_matched")
+show(figures.defense_plane(series, labels=labels, star=at[0]), name="12_matched")
 along = student([slope([rows[s] for rows in (*stopped.values(), by_round[0])]) for s in range(3)])
 heard = [[sweep.draws(k, what)[0] for k in range(len(sweep.rows))] for what in
          ("discriminator", "correctness")]  # fmt: skip
@@ -481,16 +484,15 @@ claims = {
 chosen = {"IMP": (4, 8), "rewound": (4, 6, 8), "one-shot": (4, 8)}
 shown = [f"{way}, {remains[k]:.1f} %" for way, some in chosen.items() for k in some]
 drawn = {claim: {name: some[name] for name in shown} for claim, some in claims.items()}
-picture = plots.comparison(drawn, label="difference of defense level, in points")
+label = "difference of defense level, in points"
+picture = plots.comparison(drawn, label=label, dotted="no difference")
 show(replace(picture, caption=caption), name="12_claims")
 own, equal, strong = claims.values()
 apart = max(abs(excess([row] * 3, "accuracy").value) for rows in named.values() for row in rows)
 last, hard = shown[4], shown[6]
 met = {match for row in rewound[8] for match in nearest(row)}
 paired = [change(rewound[8], control[2], what) for what in ("strongest", "accuracy")]
-wide = [
-    e.value - 18.93 / 4.303 * (e.value - e.low) for e in (equal[last], strong[last])
-]  # 0.05 / 18
+wide = [bonferroni(one, comparisons=18).low for one in (equal[last], strong[last])]
 longer = sum(k in rows for rows in control for row in rewound[8] for k in nearest(row))
 assert min(own[hard].low, paired[0].low, wide[1]) > 0 > wide[0]
 assert len({sweep.rows[k]["seed"] for k in met}) == 2
@@ -510,17 +512,17 @@ assert all(one[name].low < 0 < one[name].high for one in (equal, strong)
 # Once each on CIFAR-10 (`data/measured/`): a ResNet-20 of full width, 3,000 members, 50 epochs. IMP prunes 56 % twice and trains for 25 epochs after each. The dense networks are stopped after 27 or 30 of their 50 epochs. **Predict** the order.
 
 # %%
-from mialib.course import photographs
+from mialib.course import real_runs
 
 PRUNED = "IMP, two prunings by 56 %"
 STOPPED = [f"stopped early, epoch {epoch}" for epoch in (27, 30)]
-less = photographs.difference(PRUNED, "undefended", "highest")
-same, more = (photographs.difference(PRUNED, STOPPED[1], w) for w in ("accuracy", "highest"))
+less = real_runs.difference(PRUNED, "undefended", "highest")
+same, more = (real_runs.difference(PRUNED, STOPPED[1], w) for w in ("accuracy", "highest"))
 assert same.low < 0 < same.high
 assert more.low > 0.05
-real = photographs.photographs()
+real = real_runs.sweep()
 assert all(real.correct[real.find(name=n)][real.is_member].all() for n in (PRUNED, STOPPED[1]))
-photographs.table("undefended", PRUNED, *STOPPED, level=True)
+real_runs.table("undefended", PRUNED, *STOPPED, level=True)
 
 # %% [markdown]
 # **What to see.** With a fifth of the parameters the highest advantage changes by {{less}} (paired, n = 3,000 + 3,000). Stopped at epoch 30, a dense network has the same accuracy (IMP minus it: {{same}}) and leaks *less*: {{more}}.

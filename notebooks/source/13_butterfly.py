@@ -31,13 +31,12 @@ from torch import nn
 from torch.nn import functional as F
 
 from mialib import metrics, models
-from mialib.course import figures_06, figures_12, plots, sweeps, widgets
-from mialib.course import figures_13 as figures
-from mialib.course.figures_12 import student
+from mialib.course import figures, plots, statistics, sweeps, widgets
 from mialib.course.plots import show
+from mialib.course.statistics import bonferroni, student
 from mialib.estimates import Estimate
 from mialib.sparsity import chains
-from mialib.sparsity.butterfly import Butterfly, ButterflyConv2d, ButterflyLinear, projected
+from mialib.sparsity.butterfly import ButterflyConv2d, ButterflyLayer, ButterflyLinear, projected
 
 torch.set_num_threads(1)  # so that times can be compared
 _ = torch.manual_seed(0)
@@ -83,7 +82,7 @@ def support_view(n: float = 16) -> plots.Picture:
     n = int(n)
     spent = sum(matrix.sum() for matrix in list(supports(n).values())[:-1])
     title = f"N = {n}: 2N log₂ N = {spent:,} parameters; dense, N² = {n * n:,}"
-    return figures.product(supports(n), title=title, height=2.1)
+    return figures.matrix_product(supports(n), title=title, height=2.1)
 
 
 widgets.explore(support_view, n=widgets.steps([4, 8, 16, 32, 64], start=16, label="N"))
@@ -147,7 +146,9 @@ errors = {
 # %%
 names = [f"$X^{{({level})}}$" for level in range(1, 5)] + ["H"]
 parts = [*found_factors(hadamard), hadamard]
-picture = figures.product({name: part.numpy() for name, part in zip(names, parts, strict=True)})
+picture = figures.matrix_product(
+    {name: part.numpy() for name, part in zip(names, parts, strict=True)}
+)
 show(picture, name="13_hadamard")
 for name, value in errors.items():
     print(f"{name:<40} relative error {value:.1e}")
@@ -183,7 +184,7 @@ for factor, matrix in zip(chain, matrices, strict=True):
     assert ((matrix != 0).numpy() == factor.support()).all()
     print(factor, "k =", factor.blocks)
 shown = {"$R_2$": matrices[1], "$R_1$": matrices[0], "W": W}
-picture = figures.product({name: matrix.numpy() for name, matrix in shown.items()}, grid=4)
+picture = figures.matrix_product({name: matrix.numpy() for name, matrix in shown.items()}, grid=4)
 show(picture, name="13_chain")
 cost = [chains.parameters((factor,)) for factor in chain]
 
@@ -279,7 +280,7 @@ print(f"forward and backward: patches {1e3 * patches:.0f} ms, kernel {1e3 * kern
 x = torch.randn(64, 2000)
 spread = {"b² = 1 / s": [], "b² = 3^(1 − 1/L) / s": []}
 for L in lengths:
-    layer = Butterfly(chains.smallest(64, 64, L), bias=False)
+    layer = ButterflyLayer(chains.smallest(64, 64, L), bias=False)
     scale = 3 ** (1 - 1 / L)  # the library's, in b²
     for name, factor in zip(spread, (scale ** (-L / 2), 1.0), strict=True):
         draws = []
@@ -325,7 +326,9 @@ def network_view(S: float = 2, L: float = 3, least_r: float = 2) -> plots.Pictur
     if L in PAPER:
         percent["paper"] = PAPER[L]
     title = f"S = {S}, L = {L}, r ≥ {least_r}"
-    return figures.network(DENSE, sparse_counts(S, L, least_r), percent, at=S, title=title)
+    return figures.network_parameters(
+        DENSE, sparse_counts(S, L, least_r), percent, at=S, title=title
+    )
 
 
 widgets.explore(
@@ -368,7 +371,7 @@ n, others = (int(some.sum()) for some in (SWEEPS["pruned"].is_member, ~SWEEPS["p
 @cache
 def value(network: tuple[str, int], what: str) -> float:
     """Of one network, a table's name and a row: its accuracy or a defense level, in percent."""
-    stands = figures_06.standing(SWEEPS[network[0]], network[1])
+    stands = statistics.standing(SWEEPS[network[0]], network[1])
     if what == "accuracy":
         return 100 * stands["accuracy"]
     return 100 - 100 * stands["discriminator" if what == "defense" else "highest"]
@@ -382,7 +385,7 @@ def three(table: str, **settings) -> list[tuple[str, int]]:
 def spread(networks: list) -> tuple[Estimate, Estimate]:
     """Mean ± standard deviation of accuracy and defense level."""
     return tuple(
-        figures_12.spread([value(one, what) for one in networks])
+        statistics.spread([value(one, what) for one in networks])
         for what in ("accuracy", "defense")
     )
 
@@ -436,7 +439,7 @@ labels = {f"butterfly, L = {L}": [f"S = {S}" for S in (1, 2, 3)] for L in (2, 3)
 labels["dense, narrow"] = [f"{size(narrow[0]):.0f} %", "", f"{size(narrow[2]):.0f} %"]
 slopes = {f"butterflies, −{-fitted:.2f}": (fitted, *means.mean(axis=0))}
 slopes["the paper's, −3.25"] = (-3.25, *means[0])
-picture = figures_12.plane(series, labels=labels, star=star, slopes=slopes)
+picture = figures.defense_plane(series, labels=labels, star=star, slopes=slopes)
 caption = picture.caption + " Percentages: parameters, of the dense network's."
 show(replace(picture, caption=caption), name="13_plane")
 
@@ -495,7 +498,7 @@ for some in smallest_three:
 own = claims["against the dense network"]
 assert [name for name in own if own[name].low > 0] == ["S = 3, L = 2", "S = 3, L = 3"]
 likely, second = own["S = 3, L = 2"], own["S = 3, L = 3"]
-wider = {n: e.value - 10.89 / 4.303 * (e.value - e.low) for n, e in own.items()}  # t, 0.05 / 6
+wider = {name: bonferroni(one, comparisons=6).low for name, one in own.items()}
 assert [name for name in wider if wider[name] > 0] == ["S = 3, L = 2"]
 every = [one for some in butterflies.values() for one in some]
 met = {match for one in every for match in nearest(one)}
@@ -504,7 +507,8 @@ hardest = np.mean([value(k, "strongest") for k in tiny])
 print(f"{3 * len(every)} matches are {len(met)} different networks")
 
 # %%
-picture = plots.comparison(claims, label="difference of defense level, in points")
+label = "difference of defense level, in points"
+picture = plots.comparison(claims, label=label, dotted="no difference")
 caption = "Difference of defense level: mean of three seeds, Student's 95 % interval; dotted: none."
 show(replace(picture, caption=caption), name="13_claims")
 
@@ -563,18 +567,18 @@ for name in seconds:
 # Once each on CIFAR-10 (`data/measured/`), with the paper's width: butterflies in two segments, 3,000 members, 50 epochs, and dense networks stopped after 27 and 30. **Predict** who leaks least.
 
 # %%
-from mialib.course import photographs
+from mialib.course import real_runs
 
 REAL = [f"butterfly, S = 2, L = {L}" for L in (2, 3)]
 STOPPED = [f"stopped early, epoch {epoch}" for epoch in (27, 30)]
 moved, shorter, longer = (
-    {w: [photographs.difference(n, other, w) for n in REAL] for w in ("accuracy", "highest")}
+    {w: [real_runs.difference(n, other, w) for n in REAL] for w in ("accuracy", "highest")}
     for other in ("undefended", *STOPPED)
 )
 assert max(one.high for one in moved["accuracy"] + longer["accuracy"]) < 0
 assert min(one.value for one in shorter["accuracy"]) > 0
 assert min(one.low for one in shorter["highest"] + longer["highest"]) > 0.05
-photographs.table("undefended", *REAL, *STOPPED, level=True)
+real_runs.table("undefended", *REAL, *STOPPED, level=True)
 
 # %% [markdown]
 # **What to see.** Both lose accuracy ({{moved['accuracy'][0]}} and {{moved['accuracy'][1]}}, paired, n = 3,000 + 3,000), and leak nearly as much: {{moved['highest'][0]}} and {{moved['highest'][1]}}. Their accuracy lies between those of the
