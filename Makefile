@@ -4,17 +4,28 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 PROFILE ?= quick
+EXPERIMENT ?= images
+# One process for each core, at most eight; a file's tests stay together, so that they share what they trained.
+PARALLEL := -n auto --maxprocesses=8 --dist loadfile
 
-.PHONY: run test lab notebooks dry-run record badges bench soak clean
+.PHONY: run test coverage soak lab notebooks dry-run record badges bench clean
 .DEFAULT_GOAL := run
 
 run: $(READY)  ## execute every lesson and write build/
-	$(BIN)/python tools/notebooks.py run --profile $(PROFILE)
+	$(BIN)/python tools/notebooks.py run --profile "$(PROFILE)"
 
-test: $(READY)  ## every test
+test: $(READY)  ## style, types and every test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest
+	$(BIN)/pyright
+	$(BIN)/python -m pytest $(PARALLEL)
+
+coverage: $(READY)  ## which lines of mialib the tests reach; the page is build/coverage/index.html
+	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term --cov-report=html:build/coverage
+
+soak: $(READY)  ## kill the run store 200 times and hand in every bad input (make test: 20 times, and a sample)
+	MIALIB_KILLS=200 $(BIN)/python -m pytest tests/library/test_store.py -k kill
+	MIALIB_FUZZ=all $(BIN)/python -m pytest $(PARALLEL) tests/library/test_fuzz.py
 
 lab: $(READY)  ## JupyterLab on localhost, opened at lesson 00
 	$(BIN)/jupyter lab --ip=localhost $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00_start_here.ipynb
@@ -23,22 +34,19 @@ notebooks: $(READY)  ## rebuild the committed notebooks and the README's table (
 	$(BIN)/python tools/notebooks.py build --only $(ONLY)
 
 dry-run: $(READY)  ## every configuration of PROFILE builds and takes two steps; nothing is downloaded
-	$(BIN)/python tools/dry_run.py $(PROFILE)
+	$(BIN)/python tools/dry_run.py "$(PROFILE)"
 
-record: $(READY)  ## a real run for data/measured/: PROFILE=cpu EXPERIMENT=images DATA=path.npz NOTE="…"
-	$(BIN)/python tools/record.py $(PROFILE) $(EXPERIMENT) $(if $(DATA),--data "$(DATA)" --note "$(NOTE)")
+record: $(READY)  ## a real run for data/measured/: PROFILE=cpu EXPERIMENT="images tuned" DATA=path.npz NOTE="…"
+	$(BIN)/python tools/record.py "$(PROFILE)" "$(EXPERIMENT)" $(if $(DATA),--data "$(DATA)" --note "$(NOTE)")
 
 badges: $(READY)  ## point badges and set-up cells at REPO=owner/name
 	$(BIN)/python tools/badges.py "$(REPO)"
 
-bench: $(READY)  ## speed, as ratios measured in one run
-	$(BIN)/python tools/bench.py
-
-soak: $(READY)  ## kill the run store 200 times (make test does it 20 times)
-	MIALIB_KILLS=200 $(BIN)/python -m pytest tests/test_store.py -k kill
+bench: $(READY)  ## speed, as ratios measured in one run (ONLY="past data" for some)
+	PYTHONPATH=tools $(BIN)/python -m bench $(ONLY)
 
 clean:  ## remove the environment and what was built; trained runs under data/ stay
-	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build *.egg-info .coverage* .pytest_cache .ruff_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'

@@ -1,4 +1,8 @@
-"""What several test files share. The run store of the tests is a folder of their own, never the user's."""
+"""What several test files share.
+
+The run store of the tests is a folder of their own, never the user's. Processes that run tests side
+by side share it, so that what one of them trained the others find.
+"""
 
 import os
 
@@ -6,7 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-# Small tensors gain nothing from threads that wait for each other; this must stand before torch is imported.
+# Small tensors gain nothing from threads that wait for each other; this must stand before torch is
+# imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The same examples every time, so that a newcomer's first `make test` cannot fail by bad luck.
@@ -16,8 +21,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "course"))
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_home(tmp_path_factory):
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # A worker's folder lies in the folder of them all.
+        folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MIALIB_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("MIALIB_HOME", str(folder / "home"))
         yield
 
 
@@ -58,7 +66,7 @@ def one_thread():
 @pytest.fixture(scope="session")
 def tiny():
     """A run of a tenth of a second."""
-    from mialib.runs import Configuration
+    from mialib.configurations import Configuration
     from mialib.training import Recipe
 
     recipe = Recipe(epochs=2, batch_size=16, lr=0.05)

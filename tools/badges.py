@@ -1,7 +1,8 @@
 """Point every badge and set-up cell at a repository: `make badges REPO=owner/name`.
 
-The address is kept in pyproject.toml alone; the README's badges, the notebooks' badges and their set-up cells are
-written again from it. Nothing is executed, so the notebooks' outputs stay as they are.
+The address is kept in pyproject.toml; the README's badges, the notebooks' badges, their set-up
+cells and CITATION.cff are written again from it. Nothing is executed, so the notebooks' outputs
+stay as they are.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import notebooks
 import readme
 from paths import ROOT
 
-REPO = re.compile(
-    r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}"
-)  # as GitHub allows
+# As GitHub allows them.
+OWNER = r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}"
+NAME = r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}"
+REPO = re.compile(f"{OWNER}/{NAME}")
 ADDRESS = re.compile(r'(?m)^repository = ".*"$')
+CITED = re.compile(r'(?m)^repository-code: ".*"$')
 COLAB = re.compile(r"https://colab\.research\.google\.com/github/\S+?\.ipynb")
 
 
@@ -27,7 +30,8 @@ def address_of(repo: str) -> str:
     """The address of `owner/name`; anything else is refused."""
     if not REPO.fullmatch(repo) or repo.endswith(".git"):
         raise SystemExit(
-            f"REPO must be owner/name, as in the address of the repository on GitHub, but it is {repo!r}.\n"
+            "REPO must be owner/name, as in the address of the repository on GitHub, "
+            f"but it is {repo!r}.\n"
             "Example: make badges REPO=ada/mialib"
         )
     return f"https://github.com/{repo}"
@@ -56,6 +60,8 @@ def renewed(path: Path, address: str) -> str:
     text = path.read_text(encoding="utf-8")
     if path.name == "pyproject.toml":
         return with_address(text, address)
+    if path.name == "CITATION.cff":
+        return CITED.sub(f'repository-code: "{address}"', text)
     if path.name == "README.md":
         return readme.with_badges(
             text, address=address, colab=notebooks.colab_address(address, "00_start_here")
@@ -68,12 +74,14 @@ def main(repo: str) -> None:
     files = [
         ROOT / "pyproject.toml",
         ROOT / "README.md",
+        ROOT / "CITATION.cff",
         *sorted((ROOT / "notebooks").glob("*.ipynb")),
     ]
     # Every new text is computed before the first file is written, so that an error changes nothing.
-    for path, text in {path: renewed(path, address) for path in files}.items():
+    texts = {path: renewed(path, address) for path in files}
+    for path, text in texts.items():
         path.write_text(text, encoding="utf-8", newline="\n")
-    print(f"pyproject.toml, README.md and {len(files) - 2} notebooks now point at {address}")
+    print(f"{len(texts)} files now point at {address}")
 
 
 if __name__ == "__main__":

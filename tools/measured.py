@@ -1,10 +1,10 @@
-"""Put the real runs of data/measured/ side by side: the sweep `photographs` of the lessons, the tables on the page
-there, and the README's picture.
+"""Put the real runs of data/measured/ side by side: the sweep `photographs` of the lessons, the
+tables on the page there, and the README's picture.
 
     python tools/measured.py        # after tools/record.py; some seconds a run
 
-The discriminator is not among the sweep's attacks, because some runs were recorded without it; where it was asked,
-the row has its defense level.
+The discriminator is not among the sweep's attacks, because some runs were recorded without it;
+where it was asked, the row has its defense level.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from mialib.course import plots
-from mialib.course.photographs import as_text
+from mialib.course.real_runs import as_text
 from mialib.course.sweeps import Sweep
 from mialib.signals import Signals
 from mialib.store import read_json
@@ -28,14 +28,14 @@ PICTURE = ROOT / "data" / "figures" / "photographs.png"
 PAGES = MEASURED / "README.md", ROOT / "README.md"
 TRAININGS = {
     "undefended": "images-cifar10-plain",
-    "label smoothing, ε = 0.3": "images-cifar10-labelsmoothing-strength=0.3",
-    "tuned with λ = 0": "images-tuned-cifar10-past-strength=0.0-alpha=0.0-per=epoch",
+    "label smoothing, ε = 0.3": "images-cifar10-labelsmoothing-epsilon=0.3",
+    "tuned with λ = 0": "images-tuned-cifar10-past-lam=0.0-alpha=0.0-per=epoch",
     "uniform ℓ1 (PAST, α = 0), λ = 0.001": "images-tuned-cifar10-past-alpha=0.0-per=epoch",
     "PAST, α = 1.5, λ = 0.001": "images-tuned-cifar10-past-per=epoch-sample=256",
     "PAST, α = 2, λ = 0.001": "images-tuned-cifar10-past-alpha=2.0-per=epoch-sample=256",
-    "RelaxLoss, α = 0.5": "images-cifar10-relaxloss-strength=0.5",
+    "RelaxLoss, α = 0.5": "images-cifar10-relaxloss-alpha=0.5",
     "RelaxLoss, α = 1": "images-cifar10-relaxloss",
-    "RelaxLoss, α = 1.5": "images-cifar10-relaxloss-strength=1.5",
+    "RelaxLoss, α = 1.5": "images-cifar10-relaxloss-alpha=1.5",
     "CRL, α_rce = 0.5": "images-cifar10-crl-alpha_rce=0.5",
     "CRL, α_rce = 1": "images-cifar10-crl",
     "CRL, α_rce = 1.5": "images-cifar10-crl-alpha_rce=1.5",
@@ -72,11 +72,11 @@ def side_by_side(folders: dict[str, Path]) -> Sweep:
         target, shadow = (
             Signals.read(folder / side / "signals.npz") for side in ("target", "shadow")
         )
-        scores = every_attack(shadow, target.public(), leave_out=["discriminator"])
-        votes.append([one >= 0 for one in scores.values()])
+        fitted = every_attack(shadow, target.public(), leave_out=["discriminator"])
+        votes.append([attack.calls(target.public()) for attack in fitted.values()])
         correct.append(target.correct())
         rows.append({"name": name} | {fact: result[fact] for fact in FACTS if fact in result})
-    return Sweep(rows, list(scores), np.array(votes), np.array(correct), target.is_member)
+    return Sweep(rows, list(fitted), np.array(votes), np.array(correct), target.is_member)
 
 
 def parts(sweep: Sweep) -> dict[str, str]:

@@ -1,11 +1,11 @@
 """Build the course: sources (py:percent) → assembled → executed → notebooks and pages.
 
-    python tools/notebooks.py build           rebuild the committed notebooks/ from notebooks/source/
-    python tools/notebooks.py run             execute every lesson and write build/ (notebooks, figures, pages)
+    python tools/notebooks.py build     rebuild the committed notebooks/ from notebooks/source/
+    python tools/notebooks.py run       execute every lesson and write build/ (with pages)
 
-A source holds a front matter and its cells. The header, the set-up cell, the `parameters` cell and the footer come
-from the templates below. `{{expression}}` in a text cell is filled from the run at that place, so a sentence
-cannot disagree with its figure.
+A source holds a front matter and its cells. The header, the set-up cell, the `parameters` cell and
+the footer come from the templates below. `{{expression}}` in a text cell is filled from the run at
+that place, so a sentence cannot disagree with its figure.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ import json
 import os
 import re
 import sys
+import tempfile
 import time
+import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +30,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tqdm import tqdm
 
+import pages
+import readme
+from mialib import store
 from paths import ROOT
 
 SOURCES = ROOT / "notebooks" / "source"
@@ -47,9 +53,10 @@ HEADER = """\
 | You will be able to | {goals} |
 | You need | {needs} |
 | Time to read | {read} minutes |
-| Time to run | {{{{seconds}}}} s at profile `{{{{profile}}}}`, {{{{start}}}}, on {{{{cores}}}} cores |
+| Time to run | {time_to_run} |
 | Reproduces | {reproduces} |
 | Last verified | {{{{verified}}}} |"""
+TIME_TO_RUN = "{{seconds}} s at profile `{{profile}}`, {{start}}, on {{cores}} cores"
 
 SETUP = """\
 import importlib.util
@@ -105,14 +112,13 @@ def lessons() -> list[Lesson]:
 
 def repository() -> str:
     """The project's address, kept in pyproject.toml alone."""
-    import tomllib
-
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["repository"]
 
 
 def colab_address(address: str, name: str) -> str:
     """Where Colab opens a lesson of the repository at `address`."""
-    return f"{address.replace('github.com', 'colab.research.google.com/github')}/blob/main/notebooks/{name}.ipynb"
+    on_colab = address.replace("github.com", "colab.research.google.com/github")
+    return f"{on_colab}/blob/main/notebooks/{name}.ipynb"
 
 
 def assemble(lesson: Lesson, series: list[Lesson]) -> NotebookNode:
@@ -121,6 +127,7 @@ def assemble(lesson: Lesson, series: list[Lesson]) -> NotebookNode:
     header = HEADER.format(
         **lesson.front | {"goals": "<br>".join(f"• {goal}" for goal in lesson.front["goals"])},
         number=lesson.number,
+        time_to_run=TIME_TO_RUN,
         colab=colab_address(address, lesson.name),
     )
     cells = [
@@ -147,38 +154,52 @@ def execute(
     home: Path,
     profile: str = "quick",
     figures: Path | None = None,
-):
-    """Run the notebook in place and fill its braces; yields the kernel's client before it shuts down."""
+) -> Iterator[NotebookClient]:
+    """Run the notebook in place and fill its braces; yields the client before the kernel ends."""
     cell_tagged(notebook, "parameters").source = PARAMETERS.replace("quick", profile)
-    environment = {**os.environ, "MIALIB_HOME": str(home), "TQDM_DISABLE": "1"}
+    environment = {**os.environ, "MIALIB_HOME": str(home)}
     if figures:
         environment["MIALIB_FIGURES"] = str(figures)
-    quiet = ["--log-level=ERROR"]
-    place = {"metadata": {"path": str(ROOT)}}
     client = NotebookClient(
-        notebook, timeout=1800, kernel_name="python3", resources=place, extra_arguments=quiet
+        notebook,
+        timeout=1800,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(ROOT)}},
+        extra_arguments=["--log-level=ERROR"],
     )
-    cold, started = not (home / "runs").exists(), time.perf_counter()
-    with (
-        client.setup_kernel(env=environment),
-        tqdm(total=len(notebook.cells), desc=title, unit="cell") as bar,
-    ):
-        for position, cell in enumerate(notebook.cells):
+    cold = not (home / "runs").exists()
+    started = time.perf_counter()
+    with client.setup_kernel(env=environment):
+        for position, cell in enumerate(tqdm(notebook.cells, title, unit="cell")):
             if cell.cell_type == "code":
                 client.execute_cell(cell, position)
             elif position:  # the header is filled last
                 cell.source = _fill(client, cell.source)
-            bar.update()
         seconds = round(time.perf_counter() - started, 1)
+        _check_bars(client)
         yield client
-    start = "with nothing trained before" if cold else "with what was trained before"
-    facts = {"seconds": f"{seconds:.0f}", "verified": time.strftime("%Y-%m-%d"), "profile": profile}
-    facts |= {"start": start, "cores": os.cpu_count()}
-    notebook.cells[0].source = BRACES.sub(
-        lambda match: str(facts[match[1]]), notebook.cells[0].source
-    )
+    _fill_header(notebook, seconds, profile, cold)
     notebook.metadata["mialib"] = {"seconds": seconds, "profile": profile}
     clean(notebook)
+
+
+def _check_bars(client: NotebookClient) -> None:
+    """A progress bar that ended red told its reader that something failed, which is not so."""
+    for state in client.widget_state.values():
+        if state.get("bar_style") == "danger":
+            raise RuntimeError(f"A progress bar ended red, as if its work had failed: {state}")
+
+
+def _fill_header(notebook: NotebookNode, seconds: float, profile: str, cold: bool) -> None:
+    facts = {
+        "seconds": f"{seconds:.0f}",
+        "verified": time.strftime("%Y-%m-%d"),
+        "profile": profile,
+        "start": "with nothing trained before" if cold else "with what was trained before",
+        "cores": os.cpu_count(),
+    }
+    header = notebook.cells[0]
+    header.source = BRACES.sub(lambda match: str(facts[match[1]]), header.source)
 
 
 def clean(notebook: NotebookNode) -> None:
@@ -186,21 +207,22 @@ def clean(notebook: NotebookNode) -> None:
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
-        # A slider keeps its sentence; a progress bar, which is a widget too, keeps nothing.
         outputs = cell.get("outputs", [])
+        # A slider keeps its sentence; a progress bar, which is a widget too, keeps nothing.
         for output in [one for one in outputs if WIDGET in one.get("data", {})]:
             del output.data[WIDGET]
             if not output.data["text/plain"].startswith("A slider"):
                 outputs.remove(output)
         for output in outputs:
-            if output.output_type == "error" or (
-                output.output_type == "stream" and output.name == "stderr"
-            ):
+            on_stderr = output.output_type == "stream" and output.name == "stderr"
+            if on_stderr or output.output_type == "error":
                 raise RuntimeError(f"Cell {cell.id} wrote to stderr: {json.dumps(output)[:2000]}")
 
 
 def _fill(client: NotebookClient, text: str) -> str:
-    """Replace each {{expression}}, with its optional :format, by its value in the lesson's own kernel."""
+    """Replace each {{expression}}, with its optional :format, by its value in the lesson's own
+    kernel.
+    """
     expressions = BRACES.findall(text)
     if not expressions:
         return text
@@ -225,18 +247,20 @@ def _neighbours(lesson: Lesson, series: list[Lesson]) -> str:
     at = [other.name for other in series].index(lesson.name)
     links = []
     if at > 0:
-        links.append(
-            f"**Before**: [{series[at - 1].number} · {series[at - 1].front['title']}]({series[at - 1].name}.ipynb)"
-        )
+        links.append(f"**Before**: {_link(series[at - 1])}")
     if at + 1 < len(series):
-        links.append(
-            f"**Next**: [{series[at + 1].number} · {series[at + 1].front['title']}]({series[at + 1].name}.ipynb)"
-        )
+        links.append(f"**Next**: {_link(series[at + 1])}")
     return " · ".join(links)
 
 
+def _link(lesson: Lesson) -> str:
+    return f"[{lesson.number} · {lesson.front['title']}]({lesson.name}.ipynb)"
+
+
 def execute_all(chosen: list[Lesson], series: list[Lesson], **options) -> dict[str, NotebookNode]:
-    """Execute lessons one after the other; one that fails is named and left out, the others still run."""
+    """Execute lessons one after the other; one that fails is named and left out, the others still
+    run.
+    """
     done = {}
     for lesson in chosen:
         notebook = assemble(lesson, series)
@@ -252,10 +276,6 @@ def execute_all(chosen: list[Lesson], series: list[Lesson], **options) -> dict[s
 
 def build(chosen: list[Lesson], series: list[Lesson]) -> None:
     """Rebuild the committed notebooks, each from an empty store so that its time is honest."""
-    import tempfile
-
-    import readme
-
     done = {}
     for lesson in chosen:
         with tempfile.TemporaryDirectory() as home:
@@ -269,9 +289,6 @@ def build(chosen: list[Lesson], series: list[Lesson]) -> None:
 
 def run(chosen: list[Lesson], series: list[Lesson], profile: str) -> None:
     """Execute into build/ and say what was made."""
-    import pages
-    from mialib import store
-
     BUILD.mkdir(exist_ok=True)
     done = execute_all(
         chosen, series, home=store.home(), profile=profile, figures=BUILD / "figures"
@@ -291,7 +308,8 @@ def run(chosen: list[Lesson], series: list[Lesson], profile: str) -> None:
 
 
 def _complain_about_missing(chosen: list[Lesson], done: dict) -> None:
-    if failed := [lesson.name for lesson in chosen if lesson.name not in done]:
+    failed = [lesson.name for lesson in chosen if lesson.name not in done]
+    if failed:
         raise SystemExit(f"Failed: {', '.join(failed)}; the reason stands above.")
 
 

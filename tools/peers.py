@@ -1,12 +1,16 @@
-"""Do other toolkits find the same AUC on the same arrays? Optional: each runs in an environment of its own.
+"""Do other toolkits find the same AUC on the same arrays?
 
-    python tools/peers.py export arrays.npz                          # here: target, shadow and references of the bank
-    ENVIRONMENT/bin/python tools/peers.py art arrays.npz > art.json  # there, without mialib; also tf and privacyguard
-    python tools/peers.py record art.json tf.json privacyguard.json  # here: beside our AUC, into data/peers.json
+Optional: each runs in an environment of its own. The three steps, here and there:
 
-data/peers.json says what to install, and in its rows which of their calls stands beside which of ours, and why they
-differ where they do: those are written by hand, the results by `record`. With MIALIB_PEERS=FOLDER, a folder of
-environments called art, tf and privacyguard, tests/test_peers.py repeats it all.
+    python tools/peers.py export arrays.npz                  # target, shadow and references
+    ENVIRONMENT/bin/python tools/peers.py art arrays.npz > art.json
+    python tools/peers.py record art.json tf.json privacyguard.json
+
+The second runs there, without mialib (also `tf` and `privacyguard`); the third writes the results
+beside mialib's into data/peers.json. That file says what to install, which of their calls stands
+beside which attack of mialib, and why they differ where they do: those are written by hand, the
+results by `record`. With MIALIB_PEERS=FOLDER, a folder of environments called art, tf and
+privacyguard, tests/tools/test_peers.py repeats it all.
 """
 
 from __future__ import annotations
@@ -21,70 +25,88 @@ from pathlib import Path
 
 import numpy as np
 
-RECORD, BANK = (
-    Path(__file__).resolve().parents[1] / "data" / name
-    for name in ("peers.json", "bank/letters.json")
-)
-TARGET, SHADOW, REFERENCES = 0, 2, slice(2, None)  # Model 1 is the target's complement.
+ROOT = Path(__file__).resolve().parents[1]
+RECORD = ROOT / "data" / "peers.json"
+BANK = ROOT / "mialib" / "shipped" / "bank" / "letters.json"
+TARGET = 0
+SHADOW = 2
+REFERENCES = slice(2, None)  # Model 1 is the target's complement.
+Arrays = dict[str, np.ndarray]
 
 
-def our_auc(row: dict) -> float:
+def mialib_auc(row: dict) -> float:
     """What mialib finds for a row of the record."""
-    from mialib import attacks, bank, metrics
+    from mialib import bank, metrics
+    from mialib.attacks import ATTACKS
+    from mialib.attacks.base import Need
 
     models = bank.load(views="views" in row["arrays"])
-    target, references = models.signals(TARGET), models.take(REFERENCES)
-    if (
-        "31 references" in row["arrays"]
-    ):  # Each of them twice: a bank and its population have equally many models.
-        references = replace(
-            references, population=references.population.take(np.tile(np.arange(31), 2))
-        )
-    attack = getattr(attacks, row["ours"], None) or (
-        lambda _, target: attacks.METRICS[row["ours"]](target)
-    )
-    return metrics.auc(attack(references, target.public(), **row["our_settings"]), target.is_member)
+    target = models.signals(TARGET)
+    references = models.take(REFERENCES)
+    if "31 references" in row["arrays"]:
+        # Each of them twice, because a bank and its population have equally many models.
+        twice = references.population.take(np.tile(np.arange(31), 2))
+        references = replace(references, population=twice)
+    attack = replace(ATTACKS[row["mialib"]], **row["mialib_settings"])
+    learns_from = references if Need.REFERENCES in attack.needs else models.signals(SHADOW)
+    scores = attack.fit(learns_from).score(target.public())
+    return metrics.auc(scores, target.is_member)
 
 
 def export(path: Path) -> None:
-    """Write outputs (n, classes), φ (n, views), and the references' φ (n, models, views), all as float64."""
+    """Write outputs (n, classes), φ (n, views) and the references' φ (n, models, views)."""
     from mialib import bank
 
-    models, shadow = bank.load(views=True), bank.load().signals(SHADOW)
-    target, references = models.signals(TARGET), models.take(REFERENCES)
-    phi, is_in = references.confidence.transpose(2, 0, 1), references.is_member.T
-    np.savez(
-        path, is_member=target.is_member, labels=target.labels, logits=target.logits.astype(float),
-        probabilities=target.probabilities(), phi=target.confidence().T, phi_references=phi, is_in=is_in,
-        phi_in=phi[is_in].reshape(len(phi), -1, 3), phi_out=phi[~is_in].reshape(len(phi), -1, 3),
-        z_phi=target.population.confidence()[0], z_phi_references=references.population.confidence[:, 0].T,
-        shadow_phi=shadow.confidence().T, shadow_probabilities=shadow.probabilities(), shadow_in=shadow.is_member,
-    )  # fmt: skip
+    models = bank.load(views=True)
+    target = models.signals(TARGET)
+    shadow = bank.load().signals(SHADOW)
+    references = models.take(REFERENCES)
+    phi = references.phi.transpose(2, 0, 1)  # (models, views, n) → (n, models, views)
+    is_in = references.is_member.T
+    arrays = {
+        "is_member": target.is_member,
+        "labels": target.labels,
+        "logits": target.logits.astype(float),
+        "probabilities": target.probabilities(),
+        "phi": target.phi().T,
+        "phi_references": phi,
+        "is_in": is_in,
+        "phi_in": phi[is_in].reshape(len(phi), -1, 3),
+        "phi_out": phi[~is_in].reshape(len(phi), -1, 3),
+        "z_phi": target.population.phi()[0],
+        "z_phi_references": references.population.phi[:, 0].T,
+        "shadow_phi": shadow.phi().T,
+        "shadow_probabilities": shadow.probabilities(),
+        "shadow_in": shadow.is_member,
+    }
+    np.savez(path, **arrays)
 
 
-def art(row: dict, a: dict[str, np.ndarray]) -> float:
+def art(row: dict, a: Arrays) -> float:
     from art.attacks.inference import membership_inference
     from art.estimators.classification import BlackBoxClassifier
     from sklearn.metrics import roc_auc_score
 
-    classes, held, truth, y = a["logits"].shape[1], a["shadow_in"], a["is_member"], a["labels"]
-    answers = BlackBoxClassifier(
-        lambda x: x, (classes,), classes
-    )  # The records it is asked about are its answers.
+    classes = a["logits"].shape[1]
+    labels = a["labels"]
+    held = a["shadow_in"]
+    # The records that the classifier is asked about are its answers.
+    answers = BlackBoxClassifier(lambda x: x, (classes,), classes)
     attack = getattr(membership_inference, row["attack"])(answers, **row["settings"])
     if not row["settings"]:
-        return roc_auc_score(truth, attack.infer(a["logits"], y))
-    name, known = (
-        ("probabilities", (y[held], y[~held], y))
-        if "labels" in row["arrays"]
-        else ("phi", (None,) * 3)
-    )
-    shadow, own = a[f"shadow_{name}"], a[name][:, :1] if name == "phi" else a[name]
-    attack.fit(None, known[0], None, known[1], pred=shadow[held], test_pred=shadow[~held])
-    return roc_auc_score(truth, attack.infer(None, known[2], pred=own, probabilities=True)[:, 0])
+        return roc_auc_score(a["is_member"], attack.infer(a["logits"], labels))
+    if "labels" in row["arrays"]:
+        own, shadow = a["probabilities"], a["shadow_probabilities"]
+        y_in, y_out, y = labels[held], labels[~held], labels
+    else:
+        own, shadow = a["phi"][:, :1], a["shadow_phi"]
+        y_in = y_out = y = None
+    attack.fit(None, y_in, None, y_out, pred=shadow[held], test_pred=shadow[~held])
+    scores = attack.infer(None, y, pred=own, probabilities=True)[:, 0]
+    return roc_auc_score(a["is_member"], scores)
 
 
-def tf(row: dict, a: dict[str, np.ndarray]) -> float:
+def tf(row: dict, a: Arrays) -> float:
     from tensorflow_privacy.privacy.privacy_tests.membership_inference_attack import (
         advanced_mia,
         data_structures,
@@ -93,104 +115,113 @@ def tf(row: dict, a: dict[str, np.ndarray]) -> float:
         membership_inference_attack as mia,
     )
 
-    kind, columns = row["attack"], [name for name in ("logits", "labels") if name in row["arrays"]]
+    kind = row["attack"]
+    columns = [name for name in ("logits", "labels") if name in row["arrays"]]
     if kind.startswith("compute"):
-        phi = [
-            a[name] if "views" in row["arrays"] else a[name][..., :1]
-            for name in ("phi", "phi_in", "phi_out")
-        ]
+        phi = [a[name] for name in ("phi", "phi_in", "phi_out")]
+        if "views" not in row["arrays"]:
+            phi = [one[..., :1] for one in phi]
         scores = getattr(advanced_mia, kind)(*phi, **row["settings"])
-        kind, columns, a = (
-            "THRESHOLD_ATTACK",
-            ["loss"],
-            a | {"loss": -scores if "offset" in kind else scores},
-        )
-    sides = (("train", a["is_member"]), ("test", ~a["is_member"]))
-    given = {f"{name}_{side}": a[name][rows] for name in columns for side, rows in sides}
-    found = mia.run_attacks(
-        data_structures.AttackInputData(**given), None, [data_structures.AttackType[kind]]
-    )
-    return found.single_attack_results[0].get_auc()
+        a = a | {"loss": -scores if "offset" in kind else scores}
+        kind = "THRESHOLD_ATTACK"
+        columns = ["loss"]
+    sides = {"train": a["is_member"], "test": ~a["is_member"]}
+    given = {f"{name}_{side}": a[name][rows] for name in columns for side, rows in sides.items()}
+    inputs = data_structures.AttackInputData(**given)
+    results = mia.run_attacks(inputs, None, [data_structures.AttackType[kind]])
+    return results.single_attack_results[0].get_auc()
 
 
-def privacyguard(row: dict, a: dict[str, np.ndarray]) -> float:
+def privacyguard(row: dict, a: Arrays) -> float:
     import pandas as pd
     from privacy_guard.analysis.mia.aggregate_analysis_input import AggregationType
     from privacy_guard.attacks import lira_attack, rmia_attack
     from scipy.special import expit
     from sklearn.metrics import roc_auc_score
 
-    def frame(score: np.ndarray, **more: np.ndarray) -> pd.DataFrame:
-        parts = [pd.DataFrame(x).add_prefix(f"{name}_") for name, x in more.items()]
-        return pd.concat(
-            [pd.DataFrame({"user_id": range(len(score)), "score_orig": score}), *parts], axis=1
-        )
+    def frame(score: np.ndarray, **columns: np.ndarray) -> pd.DataFrame:
+        first = pd.DataFrame({"user_id": range(len(score)), "score_orig": score})
+        parts = [pd.DataFrame(x).add_prefix(f"{name}_") for name, x in columns.items()]
+        return pd.concat([first, *parts], axis=1)
 
     if row["attack"] == "LiraAttack":
-        attack, records, population = lira_attack.LiraAttack, frame(a["phi"][:, 0]), []
+        attack = lira_attack.LiraAttack
+        records = frame(a["phi"][:, 0])
+        population = []
         for side, phi in (("_in", a["phi_in"]), ("_out", a["phi_out"]), ("", a["phi_out"])):
             records[f"score_mean{side}"] = phi[..., 0].mean(axis=1)
             records[f"score_std{side}"] = phi[..., 0].std(axis=1)
     else:
-        attack, p = rmia_attack.RmiaAttack, expit(a["phi_references"][..., 0])
-        z = expit(a["z_phi_references"][:, : 31 if "31 references" in row["arrays"] else None])
+        attack = rmia_attack.RmiaAttack
+        p = expit(a["phi_references"][..., 0])
         records = frame(expit(a["phi"][:, 0]), score_ref=p, member_ref=a["is_in"])
+        models = 31 if "31 references" in row["arrays"] else None
+        z = expit(a["z_phi_references"][:, :models])
         population = [frame(expit(a["z_phi"]), score_ref=z, member_ref=np.zeros_like(z))]
     sides = (records[a["is_member"]].copy(), records[~a["is_member"]].copy(), *population)
-    found = attack(*sides, AggregationType.NONE, **row["settings"]).run_attack()
-    scores = np.r_[
-        found.df_train_user["score"], found.df_test_user["score"]
-    ]  # The members come first.
-    return roc_auc_score(np.sort(a["is_member"])[::-1], scores)
+    results = attack(*sides, AggregationType.NONE, **row["settings"]).run_attack()
+    members_first = np.r_[results.df_train_user["score"], results.df_test_user["score"]]
+    return roc_auc_score(np.sort(a["is_member"])[::-1], members_first)
+
+
+PEERS = {"art": art, "tf": tf, "privacyguard": privacyguard}
 
 
 def ask(peer: str, path: Path) -> dict:
     """A peer's AUC for each of its rows, in their order."""
-    rows = [
-        row for row in json.loads(RECORD.read_text(encoding="utf-8"))["rows"] if row["peer"] == peer
-    ]
+    rows = json.loads(RECORD.read_text(encoding="utf-8"))["rows"]
+    rows = [row for row in rows if row["peer"] == peer]
+    arrays = dict(np.load(path))
     with contextlib.redirect_stdout(sys.stderr):  # Some of them print.
-        found = [float(globals()[peer](row, dict(np.load(path)))) for row in rows]
+        aucs = [float(PEERS[peer](row, arrays)) for row in rows]
+    versions = {"version": version(rows[0]["package"]), "numpy": version("numpy")}
+    return {"peer": peer, **versions, "auc": aucs}
+
+
+def compared(row: dict, peer_auc: float, own_auc: float) -> dict:
+    """The results of a row."""
+    agree = abs(peer_auc - own_auc) <= 1e-6
+    if agree == bool(row["why"]):
+        raise ValueError(
+            f"{row['attack']} has {peer_auc:.7f}, {row['mialib']} {own_auc:.7f}, unlike what `why` "
+            "in data/peers.json says. Export and ask again if the bank is new; if not, find the "
+            "reason and correct `why`."
+        )
     return {
-        "peer": peer,
-        "version": version(rows[0]["package"]),
-        "numpy": version("numpy"),
-        "auc": found,
+        "peer_auc": peer_auc,
+        "mialib_auc": own_auc,
+        "difference": peer_auc - own_auc,
+        "verdict": f"differs: {row['why']}" if row["why"] else "agrees",
     }
 
 
-def compared(row: dict, theirs: float, ours: float) -> dict:
-    """The results of a row."""
-    if (abs(theirs - ours) <= 1e-6) == bool(row["why"]):
-        pair = f"{row['attack']} has {theirs:.7f}, {row['ours']} {ours:.7f}, unlike what `why` in data/peers.json says."
-        raise ValueError(
-            f"{pair} Export and ask again if the bank is new; if not, find the reason and correct `why`."
-        )
-    verdict = f"differs: {row['why']}" if row["why"] else "agrees"
-    return {"their_auc": theirs, "our_auc": ours, "difference": theirs - ours, "verdict": verdict}
-
-
 def record(paths: list[Path]) -> None:
-    """Put the peers' results beside ours."""
-    kept, bank, *results = (
-        json.loads(path.read_text(encoding="utf-8")) for path in (RECORD, BANK, *paths)
-    )
-    kept["bank"] = bank["sha256"]
-    for found in results:
-        rows = [row for row in kept["rows"] if row["peer"] == found["peer"]]
-        for row, theirs in zip(rows, found.pop("auc"), strict=True):
-            row |= found | compared(row, theirs, our_auc(row))
+    """Put the peers' results beside mialib's."""
+    kept = json.loads(RECORD.read_text(encoding="utf-8"))
+    kept["bank"] = json.loads(BANK.read_text(encoding="utf-8"))["sha256"]
+    for path in paths:
+        result = json.loads(path.read_text(encoding="utf-8"))
+        aucs = result.pop("auc")
+        rows = [row for row in kept["rows"] if row["peer"] == result["peer"]]
+        for row, peer_auc in zip(rows, aucs, strict=True):
+            row |= result | compared(row, peer_auc, mialib_auc(row))
     RECORD.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-if __name__ == "__main__":
+def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("step", choices=("export", "art", "tf", "privacyguard", "record"))
+    parser.add_argument("step", choices=("export", *PEERS, "record"))
     parser.add_argument("files", type=Path, nargs="+")
-    step, files = vars(parser.parse_args()).values()
-    if step in ("art", "tf", "privacyguard"):
-        print(json.dumps(ask(step, files[0])))
+    arguments = parser.parse_args()
+    if arguments.step == "export":
+        export(arguments.files[0])
+    elif arguments.step == "record":
+        record(arguments.files)
     else:
-        export(files[0]) if step == "export" else record(files)
+        print(json.dumps(ask(arguments.step, arguments.files[0])))
+
+
+if __name__ == "__main__":
+    main()

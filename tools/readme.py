@@ -1,4 +1,6 @@
-"""Keep the README true: its table of lessons is written from the executed notebooks, its badges from the address."""
+"""Keep the README true: its table of lessons is written from the executed notebooks, its badges
+from the address.
+"""
 
 import base64
 import re
@@ -12,26 +14,37 @@ PLACE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end of \2 -->)", re.S)
 
 
 def filled(text: str, **parts: str) -> str:
-    """A page with these parts between the marks of their names; what is between other marks stays."""
-    return PLACE.sub(lambda m: f"{m[1]}{parts[m[2]]}\n{m[3]}" if m[2] in parts else m[0], text)
+    """A page with these parts between the marks of their names; other marks keep what they hold."""
+
+    def fill(match: re.Match) -> str:
+        start, name, end = match.groups()
+        return f"{start}{parts[name]}\n{end}" if name in parts else match[0]
+
+    return PLACE.sub(fill, text)
 
 
 def table(series: list) -> str:
     """Number, question, time to read and to run, figure reproduced."""
     rows = ["| lesson | question | read | run | reproduces |", "|---|---|---|---|---|"]
     for lesson in series:
-        path = ROOT / "notebooks" / f"{lesson.name}.ipynb"
-        seconds = (
-            nbformat.read(path, as_version=4).metadata["mialib"]["seconds"]
-            if path.exists()
-            else float("nan")
-        )
         front = lesson.front
-        rows.append(
-            f"| [{lesson.number} {front['title']}](notebooks/{lesson.name}.ipynb) | {front['question']} "
-            f"| {front['read']} min | {seconds:.0f} s | {front['reproduces']} |"
-        )
+        cells = [
+            f"[{lesson.number} {front['title']}](notebooks/{lesson.name}.ipynb)",
+            front["question"],
+            f"{front['read']} min",
+            f"{seconds_to_run(lesson.name):.0f} s",
+            front["reproduces"],
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
+
+
+def seconds_to_run(name: str) -> float:
+    """What the committed notebook says; NaN if it was not built yet."""
+    path = ROOT / "notebooks" / f"{name}.ipynb"
+    if not path.exists():
+        return float("nan")
+    return nbformat.read(path, as_version=4).metadata["mialib"]["seconds"]
 
 
 def update(series: list) -> None:
@@ -50,10 +63,11 @@ def keep_picture(notebook: nbformat.NotebookNode) -> None:
 
 
 def with_badges(text: str, *, address: str, colab: str) -> str:
-    """The README's text with the badges of the repository at `address` and of lesson 00 on Colab."""
+    """The README with the badges of the repository at `address` and of lesson 00 on Colab."""
     tests = f"{address}/actions/workflows/test.yml"
-    badges = (
-        f"[![The tests on GitHub]({tests}/badge.svg)]({tests})\n"
-        f"[![Open lesson 00 in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab})"
-    )
-    return filled(text, badges=badges)
+    colab_badge = "https://colab.research.google.com/assets/colab-badge.svg"
+    badges = [
+        f"[![The tests on GitHub]({tests}/badge.svg)]({tests})",
+        f"[![Open lesson 00 in Colab]({colab_badge})]({colab})",
+    ]
+    return filled(text, badges="\n".join(badges))

@@ -1,11 +1,13 @@
-"""Record a real experiment: train target and shadow, attack, keep numbers, signals and provenance in data/measured/.
+"""Record a real experiment: train target and shadow, attack, keep numbers, signals and provenance
+in data/measured/.
 
     python tools/record.py cpu images --data ../photos/cifar10.npz --note "JPEG copies"
-    python tools/record.py cpu "images tuned" --data … --note … --defense Past strength=1e-3 alpha=2
-    python tools/record.py cpu images --data … --note … --then DMP          # goes on from the trained model
+    python tools/record.py cpu "images tuned" --data … --note … --defense Past lam=1e-3 alpha=2
+    python tools/record.py cpu images --data … --note … --then DMP      # from the trained model
 
-Runs go through the store, so a second call, or one after an interruption, does only what is missing. Weights stay
-in the store; what is kept here is small: config, metrics, provenance and signals of each model, and the result.
+Runs go through the store, so a second call, or one after an interruption, does only what is
+missing. Weights stay in the store; what is kept here is small: config, metrics, provenance and
+signals of each model, and the result.
 """
 
 from __future__ import annotations
@@ -15,17 +17,17 @@ import ast
 import dataclasses
 import shutil
 from collections.abc import Collection
-from functools import partial
 from pathlib import Path
 
-import numpy as np
-
-from mialib import attacks, metrics, observe, profiles, runs
+from mialib import metrics, profiles, query, runs
+from mialib.attacks import SHADOW_SUITE, FittedAttack, suite
+from mialib.configurations import Configuration
 from mialib.data import short_name
-from mialib.defenses import Plain, named
+from mialib.defenses import named
 from mialib.signals import Signals
 from mialib.sparsity.magnitude import remaining
 from mialib.store import read_json, write_json
+from mialib.training import Defense
 from paths import ROOT
 
 KEPT = ("config.json", "metrics.json", "provenance.json", "trace.npz")
@@ -37,14 +39,16 @@ def record(
     experiment: str,
     data: str | None = None,
     note: str = "",
-    defense: Plain | None = None,
+    defense: Defense | None = None,
     stage: bool = False,
     noise: bool = True,
 ) -> dict:
-    """Do what is missing, copy what is kept, and return the result as it is written. As a `stage` the defense trains on
-    from the experiment's models, by the same recipe; else it takes the place of the experiment's own.
+    """Do what is missing, copy what is kept, and return the result as it is written. As a `stage`
+    the defense trains on from the experiment's models, by the same recipe; else it takes the place
+    of the experiment's own.
 
-    Without `noise` the discriminator is left out, which asks as much of a model as all other attacks together.
+    Without `noise` the discriminator is left out, which asks as much of a model as all other
+    attacks together.
     """
     configuration = profiles.load(profile).experiments[experiment]
     configuration = configuration.but(data=data or configuration.data)
@@ -70,7 +74,7 @@ def record(
     return result
 
 
-def label(configuration: runs.Configuration) -> str:
+def label(configuration: Configuration) -> str:
     """The defense and those of its settings that differ from the defaults."""
     defense = configuration.defense
     usual = vars(type(defense)())
@@ -84,9 +88,7 @@ def label(configuration: runs.Configuration) -> str:
 
 def watch(run: runs.Run, noise: bool) -> Signals:
     """All that the attacks below ask of a model, as PAST asks it: three angles, five shifts."""
-    return observe.watch(
-        run, rotations=(-4, 0, 4), shifts=observe.shell(1), noise=noise, gradient=True
-    )
+    return run.ask(rotations=(-4, 0, 4), shifts=query.l1_shifts(1), noise=noise, gradient=True)
 
 
 def remains(run: runs.Run) -> float:
@@ -105,63 +107,48 @@ def remains(run: runs.Run) -> float:
 
 def every_attack(
     shadow: Signals, target: Signals, *, leave_out: Collection[str] = ()
-) -> dict[str, np.ndarray]:
-    """Scores of every attack that one shadow and these signals allow; the target must be public."""
-    threshold = partial(attacks.threshold_attack, shadow, target)
-    views = partial(attacks.augmentation_attack, shadow, target, form="past")
-    found = {
-        **{
-            name: partial(threshold, score=score)
-            for name, score in attacks.METRICS.items()
-            if name != "confidence"
-        },
-        "loss, a threshold a class": partial(threshold, per_class=True),
-        "neural, PAST": partial(attacks.neural_attack, shadow, target),
-        "neural, CRL": partial(attacks.neural_attack, shadow, target, form="crl"),
-        "discriminator": partial(attacks.discriminator_attack, shadow, target),
-        "rotation, PAST": partial(views, views="rotations"),
-        "translation, PAST": partial(views, views="shifts"),
-        "gradient ℓ1": partial(attacks.gradient_attack, shadow, target, norm="l1"),
-        "gradient ℓ2": partial(attacks.gradient_attack, shadow, target),
-    }
-    asks = {"discriminator": "noise", "rotation, PAST": "rotations", "translation, PAST": "shifts"}
-    possible = [
-        name for name in found if asks.get(name) in (None, *target.more) and name not in leave_out
-    ]
-    return {name: found[name]() for name in possible}
+) -> dict[str, FittedAttack]:
+    """Every attack that one shadow and these signals allow, fitted on the shadow."""
+    at_hand = suite(target, shadow=shadow).only(SHADOW_SUITE).without(leave_out)
+    return at_hand.fit(shadow=shadow)
 
 
 def summary(folder: Path) -> dict:
-    """Every attack on the target with intervals, and whether the target memorised enough to count."""
-    target, shadow = (Signals.read(folder / side / "signals.npz") for side in ("target", "shadow"))
-    found = every_attack(shadow, target.public())
-    evaluated = {
-        name: dataclasses.asdict(metrics.evaluate(scores, target.is_member))
-        for name, scores in found.items()
-    }
+    """Every attack on the target with intervals, and whether the target memorised enough to
+    count.
+    """
+    target = Signals.read(folder / "target" / "signals.npz")
+    shadow = Signals.read(folder / "shadow" / "signals.npz")
+    evaluated = {}
+    for name, attack in every_attack(shadow, target.public()).items():
+        scores = attack.score(target.public())
+        evaluation = metrics.evaluate(scores, target.is_member, threshold=attack.threshold)
+        evaluated[name] = dataclasses.asdict(evaluation)
     facts = read_json(folder / "target" / "metrics.json")
     counts = facts["accuracy"]["train"] >= 0.99 and evaluated["loss"]["advantage"]["value"] >= 0.3
-    found = {
+    result = {
         "counts": counts,
         "accuracy": facts["accuracy"],
         "loss_gap": facts["loss_gap"],
         "attacks": evaluated,
     }
     if "discriminator" in evaluated:
-        found["defense_level"] = defense_level(evaluated["discriminator"]["advantage"])
-    return found
+        result["defense_level"] = defense_level(evaluated["discriminator"]["advantage"])
+    return result
 
 
 def defense_level(advantage: dict[str, float]) -> dict[str, float]:
-    """The sparsity paper's D, with its interval; of as many members as others, A = 50 + 50·advantage percent."""
+    """The sparsity paper's D, with its interval; of as many members as others, A = 50 +
+    50·advantage percent.
+    """
     value, low, high = (
         metrics.defense_level(50 + 50 * advantage[name]) for name in ("value", "high", "low")
     )
     return {"value": value, "low": low, "high": high}
 
 
-def parse_defense(name: str, *settings: str) -> Plain:
-    """`Past`, `strength=1e-3`, `per=epoch` → Past(strength=1e-3, per="epoch")."""
+def parse_defense(name: str, *settings: str) -> Defense:
+    """`Past`, `lam=1e-3`, `per=epoch` → Past(lam=1e-3, per="epoch")."""
     given = {}
     for setting in settings:
         key, _, value = setting.partition("=")
@@ -183,7 +170,7 @@ def main() -> None:
         "--note", default="", help="what a reader must know of that data; needed with --data"
     )
     parser.add_argument(
-        "--defense", nargs="+", default=[], help="a name and settings: LabelSmoothing strength=0.3"
+        "--defense", nargs="+", default=[], help="a name and settings: LabelSmoothing epsilon=0.3"
     )
     parser.add_argument(
         "--then", nargs="+", default=[], help="the same, trained on from the experiment's models"
@@ -194,7 +181,7 @@ def main() -> None:
         parser.error("--data needs a --note that says how it differs from the download")
     if arguments.defense and arguments.then:
         parser.error(
-            "--defense takes the place of the experiment's defense, --then follows it; give one of them"
+            "--defense takes the place of the experiment's defense, --then follows it; give one"
         )
     named = arguments.defense or arguments.then
     defense = parse_defense(*named) if named else None
@@ -202,9 +189,8 @@ def main() -> None:
     result = record(*about, defense, stage=bool(arguments.then), noise=not arguments.no_noise)
     print(f"accuracy {result['accuracy']}\ncounts: {result['counts']}")
     for name, evaluation in result["attacks"].items():
-        print(
-            f"{name:<28}AUC {evaluation['auc']['value']:.3f}   advantage {evaluation['advantage']['value']:.3f}"
-        )
+        auc = evaluation["auc"]["value"]
+        print(f"{name:<28}AUC {auc:.3f}   advantage {evaluation['advantage']['value']:.3f}")
 
 
 if __name__ == "__main__":

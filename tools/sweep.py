@@ -1,9 +1,11 @@
-"""Make the shipped tables: every setting of a sweep, target and shadow, attacked by every attack (`mialib.course.sweeps`).
+"""Make the shipped tables: every setting of a sweep, target and shadow, attacked by every attack
+(`mialib.course.sweeps`).
 
-    python tools/sweep.py simple            # one of the names in SWEEPS, or several; all of them takes about an hour
+    python tools/sweep.py simple            # names in SWEEPS; all of them take about an hour
 
-Runs go through the store, side by side, so that a second call does only what is missing. With --keep, settings that
-the shipped table has already are not made again: another machine rounds differently, and so would every number.
+Runs go through the store, side by side, so that a second call does only what is missing. With
+--keep, settings that the shipped table has already are not made again: another machine rounds
+differently, and so would every number.
 """
 
 from __future__ import annotations
@@ -13,14 +15,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 from joblib import Parallel, delayed
 from tqdm.auto import tqdm
 
-from mialib import metrics, observe, profiles, runs, sensitivity
-from mialib.configurations import Configuration
+from mialib import metrics, profiles, query, runs, sensitivity
+from mialib.configurations import Configuration, imp
 from mialib.course.sweeps import EDGES, FPRS, MARGINS, Sweep, load
 from mialib.defenses import (
     CRL,
@@ -42,10 +43,10 @@ from mialib.defenses import (
     RelaxLoss,
     Stop,
 )
-from mialib.defenses.pruning import imp
-from mialib.signals import Signals, collect, loss_gap, predict
+from mialib.query import predict
+from mialib.signals import Signals, loss_gap
 from mialib.sparsity.magnitude import layers, masks, remaining
-from mialib.training import fit
+from mialib.training import Defense, fit
 from paths import ROOT
 from record import every_attack
 
@@ -55,7 +56,7 @@ ALPHAS, STRENGTHS, EPOCHS = (
     (1e-4, 5e-4, 1e-3, 2e-3, 5e-3),
     (5, 10, 20, 40),
 )
-LEFT_OUT = ("loss, a threshold a class", "neural, CRL", "gradient ℓ1")  # near relatives of others
+LEFT_OUT = ("loss per class", "neural (CRL)", "gradient ℓ1")  # near relatives of others
 
 
 @dataclass
@@ -84,7 +85,7 @@ def simple() -> Iterator[Configuration]:
     yield from (base.but(defense=EarlyStopping(patience)) for patience in (1, 2, 4))
 
 
-def tuned(base: Configuration, defense: Plain, epochs: int = 20) -> Configuration:
+def tuned(base: Configuration, defense: Defense, epochs: int = 20) -> Configuration:
     experiment = "images tuned" if base.data == QUICK.images.data else "baskets tuned"
     return base.then(defense, replace(QUICK.experiments[experiment].recipe, epochs=epochs))
 
@@ -114,7 +115,9 @@ def past() -> Iterator[Configuration]:
 
 
 def baskets() -> Iterator[Configuration]:
-    """PAST over α on the shopping baskets, three seeds of the setting that the tests hold to its promise."""
+    """PAST over α on the shopping baskets, three seeds of the setting that the tests hold to its
+    promise.
+    """
     base = QUICK.baskets
     for seed in range(3):
         yield base.but(seed=seed)
@@ -126,35 +129,35 @@ LONG = QUICK.experiments["images long"]
 
 
 def relaxed() -> Iterator[Configuration]:
-    """RelaxLoss and CRL over their settings, trained for longer than the course's models; some by three seeds."""
+    """RelaxLoss and CRL over their settings, trained for longer than the course's models; some by
+    three seeds.
+    """
     for seed in range(3):
         for defense in (Plain(), RelaxLoss(0.5), RelaxLoss(1.0), CRL(0.5), CRL(1.0)):
             yield LONG.but(defense=defense, seed=seed)
-        yield from (
-            LONG.but(defense=CRL(alpha, center_weight=0.0), seed=seed) for alpha in (0.5, 1.0)
-        )
+        yield from (LONG.but(defense=CRL(alpha, lam=0.0), seed=seed) for alpha in (0.5, 1.0))
     more = [RelaxLoss(0.25), RelaxLoss(1.5), RelaxLoss(0.5, form="crl"), RelaxLoss(1.0, form="crl")]
-    more += [CRL(alpha, center_weight=weight) for alpha in (0.25, 1.5) for weight in (0.0, 0.1)]
+    more += [CRL(alpha, lam=weight) for alpha in (0.25, 1.5) for weight in (0.0, 0.1)]
     for alpha in (0.5, 1.0):
-        more += [CRL(alpha, center_weight=0.3)]
+        more += [CRL(alpha, lam=0.3)]
         more += [CRL(alpha, limit) for limit in (0.75, 1.0)]
         more += [CRL(alpha, tau_rce=tau) for tau in (0.0, 0.2)]
         more += [
             CRL(alpha, 10.0, 0.0, 0.0, weight) for weight in (1e-3, 1e-2)
         ]  # centers without normalisation
-    more += [CRL(tau_rcl=0.3), CRL(tau_rcl=3.0), CRL(center_weight=1.0), CRL(printed_step=True)]
+    more += [CRL(tau_rcl=0.3), CRL(tau_rcl=3.0), CRL(lam=1.0), CRL(printed_step=True)]
     # Limits that the center loss comes below, so that it relaxes.
     more += [CRL(alpha, 25.0, 0.0, 0.0, 1e-2) for alpha in (0.5, 1.0)]
-    more += [CRL(alpha_rcl=0.65, center_weight=0.3), CRL(alpha_rcl=3.5, tau_rcl=0.3)]
+    more += [CRL(alpha_rcl=0.65, lam=0.3), CRL(alpha_rcl=3.5, tau_rcl=0.3)]
     yield from (LONG.but(defense=defense) for defense in more)
     for seed in (1, 2):  # What lesson 10 recommends.
-        yield from (
-            LONG.but(defense=one, seed=seed) for one in (CRL(center_weight=0.3), CRL(tau_rcl=0.3))
-        )
+        yield from (LONG.but(defense=one, seed=seed) for one in (CRL(lam=0.3), CRL(tau_rcl=0.3)))
 
 
 def learned() -> Iterator[Configuration]:
-    """The defenses of lesson 11 at several strengths, with what each is compared with; PAST on top of some."""
+    """The defenses of lesson 11 at several strengths, with what each is compared with; PAST on top
+    of some.
+    """
     yield LONG
     usual, longer = LONG.recipe, replace(LONG.recipe, epochs=60)
     private = LONG.but(options=LONG.options | {"norm": "group"})
@@ -183,8 +186,9 @@ DENSE = QUICK.experiments["images dense"]
 
 
 def pruned() -> Iterator[Configuration]:
-    """IMP by three seeds, also with rewinding; the same rounds without pruning, and one-shot pruning; and, for their
-    accuracy, dense networks that are stopped early or narrow."""
+    """IMP by three seeds, also with rewinding; the same rounds without pruning, and one-shot
+    pruning; and, for their accuracy, dense networks that are stopped early or narrow.
+    """
     for seed in range(3):
         base = DENSE.but(seed=seed)
         yield from imp(base, 8, share=0.36)
@@ -198,7 +202,7 @@ def pruned() -> Iterator[Configuration]:
 
 
 def butterflies() -> Iterator[Configuration]:
-    """Butterflies in the last S segments with L factors, by three seeds; the dense network first."""
+    """Butterflies in the last S segments with L factors, by three seeds; dense ones first."""
     for seed in range(3):
         base = DENSE.but(seed=seed, defense=BestCheckpoint())
         yield base
@@ -226,12 +230,15 @@ def of_configuration(configuration: Configuration) -> tuple:
 
 
 def of_longer_run(configuration: Configuration) -> tuple:
-    """What lessons 10 and 11 draw: the history, the distances to the boundary and the ROC of the loss."""
+    """What lessons 10 and 11 draw: the history, the distances to the boundary and the ROC of the
+    loss.
+    """
     pair = [runs.get(configuration.but(side=side)) for side in ("target", "shadow")]
     found = []
     for run in pair:
         model, truth = run.load_model(), run.signals.is_member
-        margin = observe.margins(model, observe.everyone(run.side)).clip(MARGINS[0], MARGINS[-1])
+        records = query.members_then_nonmembers(run.side)
+        margin = query.margins(model, records).clip(MARGINS[0], MARGINS[-1])
         fpr, tpr, _ = metrics.roc(-run.signals.loss(), truth)
         facts = {
             "loss_gap": loss_gap(run.signals),
@@ -251,7 +258,9 @@ def of_longer_run(configuration: Configuration) -> tuple:
 
 
 def of_sparse_run(configuration: Configuration) -> tuple:
-    """What lessons 12 and 13 draw: how much remains, where, and how large; the discriminator is asked too."""
+    """What lessons 12 and 13 draw: how much remains, where, and how large; the discriminator is
+    asked too.
+    """
     found = []
     for run in (runs.get(configuration.but(side=side)) for side in ("target", "shadow")):
         model, signals = run.load_model(), run.signals
@@ -277,14 +286,18 @@ def of_sparse_run(configuration: Configuration) -> tuple:
 
 
 def epochs() -> Iterator[tuple]:
-    """What the attacks said after every epoch of plain training, then of tuning by PAST and with λ = 0."""
+    """What the attacks said after every epoch of plain training, then of tuning by PAST and with λ
+    = 0.
+    """
     for configuration in (QUICK.images, *(tuned(QUICK.images, Past(s, 1.5)) for s in (2e-3, 0.0))):
         pair = [watched_fit(configuration.but(side=side)) for side in ("target", "shadow")]
         yield from (attacked(target, shadow) for target, shadow in zip(*pair, strict=True))
 
 
 def watched_fit(configuration: Configuration) -> list[Seen]:
-    """The model of this configuration, trained as `runs` does it, looked at before the first and after every epoch."""
+    """The model of this configuration, trained as `runs` does it, looked at before the first and
+    after every epoch.
+    """
     side, start = configuration.side_records(), configuration.start
     model = runs.get(start).load_model() if start else configuration.build_model()
     found = [seen(model, side, configuration, 0)]
@@ -297,7 +310,7 @@ def watched_fit(configuration: Configuration) -> list[Seen]:
         "seed": configuration.seed_for("fit"),
         "device": configuration.device,
     }
-    fit(model, side.train, configuration.recipe, **about, reference=side.inference, on_epoch=look)
+    fit(model, side.train, configuration.recipe, **about, inference=side.inference, on_epoch=look)
     return found
 
 
@@ -324,10 +337,13 @@ def seen(model, side, configuration: Configuration, epoch: int, before: dict | N
 
 
 def asked(model, side, *, noise: bool = False) -> Signals:
-    """All that the attacks ask of a model; the discriminator, if there is to be one, asks about `noise`."""
-    views = {"rotations": (-4, 0, 4), "shifts": observe.shell(1)} if side.train.x.ndim == 4 else {}
-    run = SimpleNamespace(load_model=lambda: model, side=side, signals=collect(model, side))
-    return observe.watch(run, noise=noise, gradient=True, **views)
+    """All that the attacks ask of a model; the discriminator, if there is to be one, asks about
+    `noise`.
+    """
+    if side.train.x.ndim != 4:
+        return query.ask(model, side, noise=noise, gradient=True)
+    shifts = query.l1_shifts(1)
+    return query.ask(model, side, rotations=(-4, 0, 4), shifts=shifts, noise=noise, gradient=True)
 
 
 def described(configuration: Configuration, epoch: int) -> dict:
@@ -351,7 +367,9 @@ def measured(weights: dict) -> dict:
 
 
 def shared(gradients: dict, kinds: dict) -> dict:
-    """Concentration of the sensitivity overall and in each module, and the last layer's, parameter by parameter."""
+    """Concentration of the sensitivity overall and in each module, and the last layer's, parameter
+    by parameter.
+    """
     overall, low = sensitivity.concentration(gradients)
     gamma = {name: sensitivity.adaptive_weight(g) for name, g in gradients.items()}
     modules = {
@@ -378,11 +396,12 @@ def shared(gradients: dict, kinds: dict) -> dict:
 
 def attacked(target: Seen, shadow: Seen) -> tuple[dict, dict[str, np.ndarray], Signals]:
     """(settings and facts, whom each attack calls a member, signals) of the target."""
-    scores = every_attack(shadow.signals, target.signals.public(), leave_out=LEFT_OUT)
+    public = target.signals.public()
+    fitted = every_attack(shadow.signals, public, leave_out=LEFT_OUT)
     row = target.settings | {
         name: fact for name, fact in target.facts.items() if name != "gradients"
     }
-    return row, {name: one >= 0 for name, one in scores.items()}, target.signals
+    return row, {name: attack.calls(public) for name, attack in fitted.items()}, target.signals
 
 
 def table(found: Iterable[tuple]) -> Sweep:
@@ -446,7 +465,7 @@ def main() -> None:
                 if arguments.keep
                 else table(by_configuration(wanted, of))
             )
-        
+
         found.save(ROOT / "mialib" / "shipped" / "sweeps" / f"{name}.npz")
 
 

@@ -1,7 +1,8 @@
-"""The set-up cell in an imitation of Colab: torch, NumPy and the others are there, mialib comes as a built wheel.
+"""The set-up cell in an imitation of Colab: torch, NumPy and the others are there, mialib comes as
+a built wheel.
 
-The imitation is a virtual environment that sees the packages of this one, except mialib, and a stand-in
-`google.colab`. Tried on the real Colab: not yet.
+The imitation is a virtual environment that sees the packages of this one, except mialib, and a
+stand-in `google.colab`. Tried on the real Colab: not yet.
 """
 
 import os
@@ -26,9 +27,9 @@ SERIES = notebooks.lessons()
 # What Colab had in December 2025, from a list of its packages; the newest that could be found.
 COLAB = {
     "torch": "2.9.0+cu126", "torchvision": "0.24.0+cu126", "numpy": "2.0.2", "scipy": "1.16.3",
-    "scikit-learn": "1.6.1", "matplotlib": "3.10.0", "seaborn": "0.13.2", "ipywidgets": "7.7.1", "joblib": "1.5.2",
-    "filelock": "3.20.0", "safetensors": "0.7.0", "pooch": "1.8.2", "tqdm": "4.67.1", "pillow": "11.3.0",
-    "packaging": "25.0", "threadpoolctl": "3.6.0",
+    "scikit-learn": "1.6.1", "matplotlib": "3.10.0", "seaborn": "0.13.2", "ipywidgets": "7.7.1",
+    "joblib": "1.5.2", "filelock": "3.20.0", "safetensors": "0.7.0", "pooch": "1.8.2",
+    "tqdm": "4.67.1", "pillow": "11.3.0", "packaging": "25.0", "threadpoolctl": "3.6.0",
 }  # fmt: skip
 
 RUN_CELL = """
@@ -41,15 +42,18 @@ sys.exit(1 if result.error_before_exec or result.error_in_exec else 0)
 
 AWAY_FROM_THE_CHECKOUT = """
 import mialib
-from mialib.course import cards, checks, figures, widgets
-from mialib.course import plots
-from mialib import attacks, data, metrics, profiles, runs, store
+from mialib import attacks, bank, data, metrics, profiles, runs, store
+from mialib.course import cards, plots, sweeps, widgets
+from mialib.course.exercises import check
 print(mialib.__file__)
 print(store.home())
 print(len(data.load("letters", size=20, seed=0).y), "letters")
+from mialib.configurations import Configuration
 from mialib.training import Recipe
-tiny = runs.Configuration(data="digits", size=240, model="mlp", options={"widths": (16,)}, recipe=Recipe(epochs=1))
-print(runs.get(tiny).signals.is_member.sum(), "members")
+small = {"data": "digits", "size": 240, "model": "mlp", "options": {"widths": (16,)}}
+print(runs.get(Configuration(**small, recipe=Recipe(epochs=1))).signals.is_member.sum(), "members")
+print(len(bank.load("letters").labels), "records in the bank")
+print(len(sweeps.load("simple").rows), "rows in a sweep")
 """
 
 
@@ -101,10 +105,8 @@ class Colab:
 def wheel(tmp_path_factory):
     """mialib as pip builds it, from a copy, so that the checkout stays clean."""
     source = tmp_path_factory.mktemp("source")
-    for folder in ("mialib", "notebooks/lessonlib", "data/bank", "data/sweeps"):
-        shutil.copytree(
-            ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__")
-        )
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "mialib", source / "mialib", ignore=ignore)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     offline = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
@@ -138,7 +140,8 @@ def colab(tmp_path_factory):
         [sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True
     )
     (own,) = (folder / "venv").glob("lib/python*/site-packages")
-    # The packages lie outside the environment, so pip could not remove one of them even if it wanted to.
+    # The packages lie outside the environment, so pip could not remove one of them even if it
+    # wanted to.
     (own / "colab.pth").write_text(str(packages))
     return Colab(folder / "venv" / "bin" / "python", packages, content)
 
@@ -182,28 +185,24 @@ def test_a_second_run_installs_nothing(ready, colab):
 def test_mialib_works_away_from_the_checkout(ready, colab):
     done = colab.run("-c", AWAY_FROM_THE_CHECKOUT)
     assert done.returncode == 0, done.stderr
-    file, home, letters, members = done.stdout.splitlines()
+    file, home, letters, members, records, rows = done.stdout.splitlines()
     assert Path(file).is_relative_to(colab.python.parents[1])
     assert Path(home) == colab.content / ".cache" / "mialib"
     assert (Path(home) / "runs").is_dir()
     assert letters == "20 letters"
-    assert int(members.split()[0]) > 0
+    for line in (members, records, rows):
+        assert int(line.split()[0]) > 0, line
 
 
-@pytest.mark.parametrize(
-    "package", [ROOT / "mialib", ROOT / "notebooks" / "lessonlib"], ids=lambda path: path.name
-)
-def test_the_wheel_holds_every_module_of_a_package(ready, colab, package):
-    installed = Path(
-        colab.run("-c", f"import {package.name} as it; print(it.__path__[0])").stdout.strip()
-    )
+def test_the_wheel_holds_every_file_of_the_package(ready, colab):
+    place = colab.run("-c", "import mialib; print(mialib.__path__[0])").stdout.strip()
+    installed = Path(place)
     assert installed.is_relative_to(colab.python.parents[1])
-    here, there = (
-        {path.relative_to(folder) for path in folder.rglob("*.py")}
-        for folder in (package, installed)
-    )
-    assert here
-    assert here <= there
+    for pattern in ("*.py", "*.toml", "*.npz", "*.json", "py.typed"):
+        here = {path.relative_to(ROOT / "mialib") for path in (ROOT / "mialib").rglob(pattern)}
+        there = {path.relative_to(installed) for path in installed.rglob(pattern)}
+        assert here <= there
+        assert here
 
 
 def test_what_is_missing_is_named_with_a_command_for_a_cell(ready, colab):

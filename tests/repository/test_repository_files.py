@@ -1,6 +1,11 @@
-"""The files around the code: the workflow runs the README's commands, the hooks run ruff, the form asks the doctor."""
+"""The files around the code.
+
+The workflow runs the README's commands, the hooks run ruff, the form asks the doctor, and every
+target of make is explained.
+"""
 
 import re
+import subprocess
 import tomllib
 
 import pytest
@@ -102,17 +107,60 @@ def test_the_bug_report_asks_for_the_doctor():
     )
 
 
-def test_the_soak_test_kills_ten_times_as_often():
-    (command,) = recipe("soak")
-    assert "MIALIB_KILLS=200" in command
-    assert "tests/test_store.py -k kill" in command
-    assert 'os.environ.get("MIALIB_KILLS", "20")' in (ROOT / "tests" / "test_store.py").read_text()
+def test_make_test_checks_style_types_and_every_test():
+    commands = [command.removeprefix("$(BIN)/").split()[0] for command in recipe("test")]
+    assert commands == ["ruff", "ruff", "pyright", "python"]
+    assert recipe("test")[-1] == "$(BIN)/python -m pytest $(PARALLEL)"
 
 
-@pytest.mark.parametrize(
-    "target", ["run", "test", "lab", "notebooks", "badges", "bench", "soak", "clean"]
-)
+def test_the_soak_test_kills_ten_times_as_often_and_hands_in_every_bad_input():
+    kills, fuzz = recipe("soak")
+    assert "MIALIB_KILLS=200" in kills
+    assert "tests/library/test_store.py -k kill" in kills
+    test = (ROOT / "tests" / "library" / "test_store.py").read_text(encoding="utf-8")
+    assert 'os.environ.get("MIALIB_KILLS", "20")' in test
+    assert "MIALIB_FUZZ=all" in fuzz
+    assert "tests/library/test_fuzz.py" in fuzz
+    test = (ROOT / "tests" / "library" / "test_fuzz.py").read_text(encoding="utf-8")
+    assert 'os.environ.get("MIALIB_FUZZ")' in test
+
+
+def test_make_hands_on_an_experiment_whose_name_has_two_words():
+    command = ["make", "--dry-run", "--always-make", "record", "PROFILE=cpu"]
+    command += ["EXPERIMENT=images tuned", "DATA=a b.npz", "NOTE=lossy copies"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    expected = 'tools/record.py "cpu" "images tuned" --data "a b.npz" --note "lossy copies"'
+    assert expected in done.stdout
+
+
+TARGETS = re.search(r"(?m)^\.PHONY: (.*)$", MAKEFILE)[1].split()
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_every_target_of_make_says_what_it_does_and_is_in_the_readme(target):
     assert re.search(rf"(?m)^{target}:.*  ## \w", MAKEFILE)
     assert re.search(rf"make {target}\b", README)
-    assert re.search(rf"(?m)^\.PHONY:.*\b{target}\b", MAKEFILE)
+
+
+def test_every_target_of_make_is_phony():
+    assert sorted(TARGETS) == sorted(re.findall(r"(?m)^([a-z][a-z-]*):.*##", MAKEFILE))
+
+
+def test_the_citation_names_the_version_and_the_address():
+    citation = parsed("CITATION.cff")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["version"] == project["version"]
+    assert citation["repository-code"] == project["urls"]["repository"]
+    assert citation["license"] == project["license"]
+    assert {"title", "message", "authors"} <= set(citation)
+
+
+def test_the_changelog_has_the_shape_that_tools_read():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "https://keepachangelog.com/" in text
+    releases = re.findall(r"(?m)^## \[(.+?)\]", text)
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert releases[:2] == ["Unreleased", version]
+    kinds = set(re.findall(r"(?m)^### (\w+)$", text))
+    assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}

@@ -19,11 +19,13 @@ HERE = notebooks.repository().removeprefix("https://github.com/")
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A copy of everything that carries the address; a lesson that was not built yet gets one output."""
+    """A copy of everything that carries the address; a lesson that was not built yet gets one
+    output.
+    """
     copy = tmp_path_factory.mktemp("course")
     shutil.copytree(ROOT / "tools", copy / "tools", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "notebooks", copy / "notebooks")
-    for name in ("pyproject.toml", "README.md"):
+    for name in ("pyproject.toml", "README.md", "CITATION.cff"):
         shutil.copy(ROOT / name, copy)
     for lesson in SERIES:
         path = copy / "notebooks" / f"{lesson.name}.ipynb"
@@ -49,7 +51,12 @@ def outputs_of(course: Path) -> list:
 
 
 def bytes_of(course: Path) -> dict[str, bytes]:
-    files = ["pyproject.toml", "README.md", *sorted(course.glob("notebooks/*.ipynb"))]
+    files = [
+        "pyproject.toml",
+        "README.md",
+        "CITATION.cff",
+        *sorted(course.glob("notebooks/*.ipynb")),
+    ]
     return {str(file): (course / file).read_bytes() for file in files}
 
 
@@ -73,7 +80,8 @@ def test_every_badge_and_set_up_cell_has_the_new_address(course, monkeypatch):
     for lesson in SERIES:
         found = nbformat.read(course / "notebooks" / f"{lesson.name}.ipynb", as_version=4)
         assembled = notebooks.assemble(lesson, SERIES)
-        link = f"(https://colab.research.google.com/github/ada/lessons/blob/main/notebooks/{lesson.name}.ipynb)"
+        place = "colab.research.google.com/github/ada/lessons/blob/main/notebooks"
+        link = f"(https://{place}/{lesson.name}.ipynb)"
         assert link in found.cells[0].source
         assert '"mialib @ git+https://github.com/ada/lessons"' in found.cells[1].source
         assert found.cells[1].source == assembled.cells[1].source, (
@@ -86,12 +94,15 @@ def test_every_badge_and_set_up_cell_has_the_new_address(course, monkeypatch):
     assert (
         'repository = "https://github.com/ada/lessons"' in (course / "pyproject.toml").read_text()
     )
+    citation = (course / "CITATION.cff").read_text(encoding="utf-8")
+    assert 'repository-code: "https://github.com/ada/lessons"' in citation
 
 
 @pytest.mark.parametrize(
     "repo",
-    ["", "mialib", "ada/", "/mialib", "ada/mia/lib", "https://github.com/ada/mialib", "ada/mialib.git", "ada/..",
-     "-ada/mialib", "a--b/c", "ada lovelace/mialib", 'ada/mialib"', "ada/mialib\n", "ädä/mialib", "a" * 40 + "/b"],
+    ["", "mialib", "ada/", "/mialib", "ada/mia/lib", "https://github.com/ada/mialib", "ada/..",
+     "ada/mialib.git", "-ada/mialib", "a--b/c", "ada lovelace/mialib", 'ada/mialib"',
+     "ada/mialib\n", "ädä/mialib", "a" * 40 + "/b"],
 )  # fmt: skip
 def test_what_is_not_owner_and_name_is_refused(repo):
     with pytest.raises(SystemExit, match="REPO must be owner/name"):
@@ -116,7 +127,11 @@ def test_a_pyproject_without_exactly_one_address_is_refused(text):
 
 def test_the_committed_badges_are_those_of_the_address():
     address = notebooks.repository()
-    for path in [ROOT / "README.md", *sorted((ROOT / "notebooks").glob("*.ipynb"))]:
+    for path in [
+        ROOT / "README.md",
+        ROOT / "CITATION.cff",
+        *sorted((ROOT / "notebooks").glob("*.ipynb")),
+    ]:
         assert badges.renewed(path, address) == path.read_text(encoding="utf-8"), (
             f"make badges REPO={HERE}"
         )

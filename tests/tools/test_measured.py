@@ -1,17 +1,19 @@
-"""What data/measured/ says follows from the signals that lie beside it, and the README quotes it rightly."""
+"""What data/measured/ says follows from the signals that lie beside it, and the README quotes it
+rightly.
+"""
 
+import dataclasses
 import math
 
-import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 import measured
 import record
 from mialib import attacks, metrics, models, profiles
-from mialib.course import photographs
-from mialib.course.photographs import brief
-from mialib.defenses import L1
+from mialib.course import real_runs
+from mialib.course.real_runs import brief
+from mialib.defenses import DEFENSES, L1
 from mialib.estimates import Estimate
 from mialib.signals import Signals, loss_gap
 from mialib.sparsity.magnitude import layers
@@ -33,8 +35,11 @@ def learned(attack: str) -> bool:
 
 
 def tolerance(attack: str) -> float:
-    """A network's weights may differ in the last bits on another machine, and its scores a little more."""
-    return 0.02 if learned(attack) else 1e-6
+    """A network's weights may differ in the last bits on another machine, and its scores more.
+
+    The others were kept as scores minus their threshold, and rounding made ties among them.
+    """
+    return 0.02 if learned(attack) else 1e-5
 
 
 def test_there_is_a_real_run():
@@ -42,25 +47,30 @@ def test_there_is_a_real_run():
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_the_result_follows_from_the_signals(folder, monkeypatch):
-    """The attack that tries nine networks is left out: it takes half a minute."""
+def test_the_result_follows_from_the_signals(folder):
+    """Attacks that train networks take ten seconds for each folder, so some stand for all.
+
+    The one that tries nine of them is left out everywhere.
+    """
     result = read_json(folder / "result.json")
-    target, shadow = (Signals.read(folder / side / "signals.npz") for side in ("target", "shadow"))
-    monkeypatch.setattr(attacks, "discriminator_attack", lambda *_: np.zeros(len(target)))
-    for name, scores in record.every_attack(shadow, target.public()).items():
-        if name == "discriminator":
-            continue
-        found, kept = metrics.evaluate(scores, target.is_member), result["attacks"][name]
+    target = Signals.read(folder / "target" / "signals.npz")
+    shadow = Signals.read(folder / "shadow" / "signals.npz")
+    leave_out = {"discriminator"}
+    if folder not in FOLDERS[::5]:
+        leave_out |= {name for name in result["attacks"] if learned(name)}
+    fitted = record.every_attack(shadow, target.public(), leave_out=leave_out)
+    assert set(fitted) == set(result["attacks"]) - leave_out
+    for name, attack in fitted.items():
+        scores = attack.score(target.public())
+        evaluation = metrics.evaluate(scores, target.is_member, threshold=attack.threshold)
         for number in ("auc", "advantage", "tpr_at_1_percent"):
-            estimate, (value, low, high) = getattr(found, number), kept_numbers(kept[number])
-            if (
-                learned(name) and number == "tpr_at_1_percent"
-            ):  # It hangs on 30 records: the intervals must meet.
+            estimate = getattr(evaluation, number)
+            value, low, high = kept_numbers(result["attacks"][name][number])
+            if learned(name) and number == "tpr_at_1_percent":
+                # It hangs on 30 records: the intervals must meet.
                 assert max(low, estimate.low) <= min(high, estimate.high), name
                 continue
-            expected = pytest.approx(
-                [estimate.value, estimate.low, estimate.high], abs=tolerance(name)
-            )
+            expected = pytest.approx(list(estimate.triple), abs=tolerance(name))
             assert [value, low, high] == expected, (name, number)
     assert result["loss_gap"] == pytest.approx(loss_gap(target))
     assert result["accuracy"]["train"] == pytest.approx(target.members().correct().mean())
@@ -69,7 +79,9 @@ def test_the_result_follows_from_the_signals(folder, monkeypatch):
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_the_defense_level_is_that_of_the_discriminator(folder):
-    """D = 200 − 2A in percent; a discriminator right about 89.4 % of both halves has advantage 0.788, and D = 21.2."""
+    """D = 200 − 2A in percent; a discriminator right about 89.4 % of both halves has advantage
+    0.788, and D = 21.2.
+    """
     result = read_json(folder / "result.json")
     assert ("defense_level" in result) == ("discriminator" in result["attacks"])
     if "defense_level" in result:
@@ -82,7 +94,9 @@ def test_the_defense_level_is_that_of_the_discriminator(folder):
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_what_remains_follows_from_the_configuration(folder):
-    """⌈share · what is left⌉ weights go in every pruning; a dense ResNet-20 has 272,474 parameters."""
+    """⌈share · what is left⌉ weights go in every pruning; a dense ResNet-20 has 272,474
+    parameters.
+    """
     configuration = read_json(folder / "target" / "config.json")
     model = models.build("resnet20", shape=(3, 32, 32), classes=10, **configuration["options"])
     prunable = left = sum(layer.weight.numel() for layer in layers(model).values())
@@ -110,6 +124,17 @@ def test_a_real_run_says_where_it_comes_from(folder):
     assert {**configurations[0], "side": ""} == {**configurations[1], "side": ""}
 
 
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_real_run_names_attacks_and_settings_as_the_library_does(folder):
+    assert set(read_json(folder / "result.json")["attacks"]) <= set(attacks.ATTACKS)
+    for side in ("target", "shadow"):
+        configuration = read_json(folder / side / "config.json")
+        for stage in (*configuration.get("before", []), configuration):
+            settings = dict(stage["defense"])
+            defense = DEFENSES[settings.pop("name")]
+            assert set(settings) == {field.name for field in dataclasses.fields(defense)}
+
+
 def test_a_defense_can_take_the_place_of_the_experiments_or_follow_it(monkeypatch, tmp_path):
     """The runs themselves are tested elsewhere; here, which are asked for."""
     asked = []
@@ -128,16 +153,6 @@ def test_a_defense_can_take_the_place_of_the_experiments_or_follow_it(monkeypatc
     assert asked == [each.but(side=side) for each in expected for side in ("target", "shadow")]
 
 
-SHOWN = {
-    "correctness (a label)": "correctness",
-    "PAST's network": "neural, PAST",
-    "CRL's network": "neural, CRL",
-    "sparsity paper's discriminator": "discriminator",
-    "rotations, PAST's form (labels)": "rotation, PAST",
-    "gradient ℓ2 (weights)": "gradient ℓ2",
-}
-
-
 def test_the_readme_quotes_the_undefended_model():
     result = read_json(MEASURED / "cpu-images-cifar10-plain" / "result.json")
     text, accuracy = (ROOT / "README.md").read_text(encoding="utf-8"), result["accuracy"]
@@ -154,7 +169,7 @@ def test_the_readme_quotes_the_undefended_model():
     assert len(table) >= 6
     for line in table:
         name, *numbers = (cell.strip() for cell in line.strip("|").split("|"))
-        kept = result["attacks"][SHOWN.get(name, name)]
+        kept = result["attacks"][name]
         assert numbers == [
             "{value:.2f} [{low:.2f}, {high:.2f}]".format(**kept[key])
             for key in ("auc", "advantage")
@@ -162,21 +177,16 @@ def test_the_readme_quotes_the_undefended_model():
 
 
 def test_the_page_quotes_label_smoothing_rightly():
-    plain, smoothed = (
-        MEASURED / f"cpu-images-cifar10-{name}" for name in ("plain", "labelsmoothing-strength=0.3")
-    )
+    plain = MEASURED / "cpu-images-cifar10-plain"
+    smoothed = MEASURED / "cpu-images-cifar10-labelsmoothing-epsilon=0.3"
     target = Signals.read(smoothed / "target" / "signals.npz")
-    fitted_on = [Signals.read(folder / "shadow" / "signals.npz") for folder in (plain, smoothed)]
-    naive, adaptive = (
-        metrics.evaluate(
-            attacks.threshold_attack(shadow, target.public()), target.is_member
-        ).advantage
-        for shadow in fitted_on
-    )
-    assert (
-        f"the loss attack has advantage {naive.value:.2f}, against an adaptive shadow {brief(adaptive)}"
-        in PAGE
-    )
+
+    def advantage(folder) -> Estimate:
+        shadow = Signals.read(folder / "shadow" / "signals.npz")
+        return attacks.game(target, shadow=shadow).play(attacks.ATTACKS["loss"]).advantage
+
+    naive = f"the loss attack has advantage {advantage(plain).value:.2f}"
+    assert f"{naive}, against an adaptive shadow {brief(advantage(smoothed))}" in PAGE
 
 
 def test_the_page_quotes_the_attacks_on_past_crl_and_relaxloss_rightly():
@@ -211,30 +221,30 @@ def test_the_page_claims_what_the_sweep_says():
     """Paired, on the records that all were asked about."""
 
     def less(one: str, other: str, what: str = "highest") -> bool:
-        return photographs.difference(one, other, what).high < 0
+        return real_runs.difference(one, other, what).high < 0
 
     def alike(one: str, other: str, what: str = "accuracy") -> bool:
-        found = photographs.difference(one, other, what)
+        found = real_runs.difference(one, other, what)
         return found.low < 0 < found.high
 
     crl, relaxed = "CRL, α_rce = 1", "RelaxLoss, α = 1"
-    assert photographs.point(crl)[1].value == pytest.approx(
-        photographs.point("undefended")[1].value / 2, abs=0.02
+    assert real_runs.point(crl)[1].value == pytest.approx(
+        real_runs.point("undefended")[1].value / 2, abs=0.02
     )
     assert alike(crl, "undefended")
     assert less(relaxed, crl)
     assert alike(relaxed, crl)
     assert alike("PAST, α = 2, λ = 0.001", "undefended")
     assert alike("PAST, α = 2, λ = 0.001", "uniform ℓ1 (PAST, α = 0), λ = 0.001", "gradient ℓ2")
-    names = [row["name"] for row in photographs.photographs().rows]
+    names = [row["name"] for row in real_runs.sweep().rows]
     student, mixture, attacker = "DMP, all non-members", "Mixup+MMD, λ = 3", "AdvReg, α = 1"
-    assert sorted(names, key=lambda name: photographs.point(name)[1].value)[:2] in (
+    assert sorted(names, key=lambda name: real_runs.point(name)[1].value)[:2] in (
         [student, mixture],
         [mixture, student],
     )
     assert alike(student, mixture, "highest")
     assert alike(student, "undefended")
-    assert photographs.difference(mixture, "undefended", "accuracy").high < 0
+    assert real_runs.difference(mixture, "undefended", "accuracy").high < 0
     assert less(crl, attacker)
     assert less(relaxed, attacker)
     spared = [name for name in names if name != student and alike(name, "undefended")]
@@ -245,15 +255,15 @@ def test_sparse_networks_leak_more_than_dense_ones_of_their_accuracy():
     """The README and the page say so."""
     stopped = "stopped early, epoch 30"
     for sparse in (name for name in measured.TRAININGS if name.startswith(("IMP", "butterfly"))):
-        accuracy = photographs.difference(sparse, stopped, "accuracy")
+        accuracy = real_runs.difference(sparse, stopped, "accuracy")
         assert accuracy.low < 0, sparse
         assert accuracy.value < 0.01, sparse
-        assert photographs.difference(sparse, stopped, "highest").low > 0.05
-        assert photographs.point(sparse)[1].value > 0.9 * photographs.point("undefended")[1].value
+        assert real_runs.difference(sparse, stopped, "highest").low > 0.05
+        assert real_runs.point(sparse)[1].value > 0.9 * real_runs.point("undefended")[1].value
 
 
 def test_the_pages_show_the_sweep_that_the_lessons_read():
-    shown = measured.parts(photographs.photographs())
+    shown = measured.parts(real_runs.sweep())
     texts = [path.read_text(encoding="utf-8") for path in measured.PAGES]
     assert [filled(text, **shown) for text in texts] == texts
     assert all(sum(part in text for text in texts) == 1 for part in shown.values())
@@ -261,7 +271,7 @@ def test_the_pages_show_the_sweep_that_the_lessons_read():
 
 
 def test_the_sweep_has_every_real_run_and_says_what_the_results_say():
-    sweep = photographs.photographs()
+    sweep = real_runs.sweep()
     assert [row["name"] for row in sweep.rows] == list(measured.TRAININGS)
     assert {f"cpu-{folder}" for folder in measured.TRAININGS.values()} == {
         folder.name for folder in FOLDERS

@@ -1,4 +1,6 @@
-"""Other toolkits found the same AUC on the same arrays: the record follows from the bank, and can be made again."""
+"""Other toolkits found the same AUC on the same arrays: the record follows from the bank, and can
+be made again.
+"""
 
 import json
 import os
@@ -17,7 +19,7 @@ FOLDER = os.environ.get("MIALIB_PEERS", "")
 
 
 def name(row: dict) -> str:
-    return f"{row['peer']}-{row['attack']}-{row['ours']}"
+    return f"{row['peer']}-{row['attack']}-{row['mialib']}"
 
 
 def test_the_record_is_about_the_shipped_bank():
@@ -30,13 +32,13 @@ def test_the_record_is_about_the_shipped_bank():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=name)
-def test_our_side_follows_from_the_bank(row):
-    assert peers.our_auc(row) == pytest.approx(row["our_auc"], abs=1e-6)
+def test_the_auc_of_mialib_follows_from_the_bank(row):
+    assert peers.mialib_auc(row) == pytest.approx(row["mialib_auc"], abs=1e-6)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=name)
 def test_the_verdict_follows_from_the_numbers(row):
-    assert row["difference"] == pytest.approx(row["their_auc"] - row["our_auc"], abs=1e-12)
+    assert row["difference"] == pytest.approx(row["peer_auc"] - row["mialib_auc"], abs=1e-12)
     if row["verdict"] == "agrees":
         assert abs(row["difference"]) <= 1e-6
     else:
@@ -62,12 +64,12 @@ def test_the_readme_counts_rightly():
     assert f"says why {len(ROWS) - agree} differ" in text
 
 
-@pytest.mark.parametrize("attack", ["lira", "rmia"])
+@pytest.mark.parametrize("attack", ["LiRA", "RMIA"])
 def test_the_references_are_those_of_the_game(attack):
     models = bank.load()
-    played = attacks.game(models, target=peers.TARGET).scores(getattr(attacks, attack))
-    row = {"ours": attack, "our_settings": {}, "arrays": ""}
-    assert peers.our_auc(row) == pytest.approx(
+    played = attacks.game(models, target=peers.TARGET).scores(attacks.ATTACKS[attack])
+    row = {"mialib": attack, "mialib_settings": {}, "arrays": ""}
+    assert peers.mialib_auc(row) == pytest.approx(
         metrics.auc(played, models.is_member[peers.TARGET]), abs=1e-12
     )
 
@@ -92,5 +94,5 @@ def test_the_peer_finds_it_again(peer, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["auc"] == pytest.approx(
-        [row["their_auc"] for row in ROWS if row["peer"] == peer], abs=1e-6
+        [row["peer_auc"] for row in ROWS if row["peer"] == peer], abs=1e-6
     )

@@ -1,0 +1,69 @@
+"""What the README shows as code runs, and says what it says."""
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mialib import bank, profiles
+from mialib.attacks import ATTACKS
+from mialib.configurations import Configuration
+from mialib.defenses import DEFENSES
+from mialib.training import Recipe
+from paths import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def code_of(section: str) -> str:
+    return re.search(r"```python\n(.*?)```", README.partition(f"## {section}\n")[2], re.S)[1]
+
+
+def test_your_own_model_is_attacked_by_its_arrays(capsys):
+    letters = bank.load("letters")
+    target = letters.signals(7)
+    shadow = letters.signals(2)
+    space = {
+        "logits": target.logits,
+        "labels": target.labels,
+        "is_member": target.is_member,
+        "shadow_logits": shadow.logits,
+        "shadow_labels": shadow.labels,
+        "shadow_is_member": shadow.is_member,
+    }
+    exec(code_of("Your own model"), space)
+    printed = capsys.readouterr().out
+    assert "loss 0." in printed
+    assert "modified entropy 0." in printed
+    assert "nan" not in printed
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """The README's experiment, small enough for a test."""
+    recipe = Recipe(epochs=1, batch_size=16, lr=0.05)
+    images = Configuration(
+        data="digits", size=240, model="resnet20", options={"width": 4}, recipe=recipe
+    )
+    monkeypatch.setattr(profiles, "load", lambda name: SimpleNamespace(images=images))
+
+
+def test_the_code_of_the_readme_runs(small, capsys):
+    exec(code_of("In your own code"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + 4 + 1
+    assert np.isfinite(float(lines[0].split()[0]))
+    assert "Butterfly" in code_of("In your own code")
+
+
+def test_the_table_of_attacks_has_every_name():
+    table = README.partition("by its name in `ATTACKS`")[2].partition("\n\n")[0]
+    for name in ATTACKS:
+        assert name in table, name
+
+
+def test_the_table_of_defenses_has_every_class():
+    table = README.partition("| defense | what it changes |")[2].partition("\n\n")[0]
+    for name in set(DEFENSES) - {"Plain"}:
+        assert f"`{name}`" in table, name
