@@ -6,7 +6,8 @@
     attacks.game(letters, target=7)                 # model 7 plays the target
 
 The course ships one bank, made by tools/bank.py; its provenance lies beside it. Introduced in
-notebook 03."""
+notebook 03.
+"""
 
 from __future__ import annotations
 

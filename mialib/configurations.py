@@ -29,7 +29,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -487,7 +487,7 @@ def _check_training(recipe: object, defense: object, trace: object) -> None:
 
 def _check_settings_are_fields(defense: Defense) -> None:
     """A setting that is no field would be in no key, and two strengths would be one run."""
-    known = [setting.name for setting in fields(defense)] if is_dataclass(defense) else []
+    known = [setting.name for setting in fields(defense)]
     kind = type(defense)
     for name in vars(defense):
         if name not in known and not hasattr(kind, name):

@@ -1,5 +1,4 @@
-"""Is everything here? `python -m mialib.doctor` says versions, device and store, and how to mend
-what is missing.
+"""Is everything here? `python -m mialib.doctor` says what is, and how to mend what is missing.
 
 >>> require()  # for a notebook's set-up cell: silent when all is well, and quick
 

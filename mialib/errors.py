@@ -32,7 +32,8 @@ def check_choice(kind: str, name: str, names: Collection[str], *, more: str = ""
         return name
     guess = difflib.get_close_matches(str(name), list(names), n=1, cutoff=0.5)
     meant = f"; did you mean {guess[0]!r}?" if guess else "."
-    raise ValueError(f"There is no {kind} {name!r}{meant} Known: {', '.join(names)}.{more}")
+    known = ", ".join(names) or "none"
+    raise ValueError(f"There is no {kind} {name!r}{meant} Known: {known}.{more}")
 
 
 def check_range(

@@ -43,7 +43,7 @@ class Evaluation:
 
     members, non_members   how many records of each kind were scored
     auc                    the probability that a member scores higher than a non-member
-    tpr, fpr               the rates at the threshold that was fitted on the shadow
+    tpr, fpr               the rates at the threshold that was fitted on shadows or references
     advantage              tpr − fpr
     best_advantage         the largest TPR − FPR over all thresholds, an optimistic number
     tpr_at_1_percent       the largest TPR whose FPR is at most 1 %

@@ -1,12 +1,12 @@
-"""Who is found: by how many attacks (`agreement`), and how often when each model plays the target
-(`risk`).
+"""Who is found: by how many attacks, and how often when each model plays the target.
 
     agreement({"loss": loss_calls, "LiRA": lira_calls}, is_member).both["loss", "LiRA"]
 
     scores = attacks.scores_per_target(bank, attacks.LiRA())     # (targets, n)
     risk(scores, bank.is_member).most_exposed(10)
 
-Introduced in notebook 05."""
+Introduced in notebook 05.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How well scores tell members from non-members: two arrays in, every number out.
 
-Scores: higher = member. A threshold is the attack's own, fitted on its shadow. Introduced in
-notebook 01.
+Scores: higher = member. A threshold is the attack's own, fitted on shadows or references.
+Introduced in notebook 01.
 
 >>> scores = [0.3, -0.1, 0.2, -0.5]
 >>> is_member = [True, True, False, False]

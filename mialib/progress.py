@@ -33,7 +33,7 @@ def bar(description: str, *, total: int, unit: str, delay: float = 2.0) -> Itera
     try:
         with forwarded(_nowhere):
             yield shown.update
-        finish(shown)
+        _finish(shown)
     finally:
         shown.close()
 
@@ -48,7 +48,7 @@ def forwarded(to: Step) -> Iterator[None]:
         _outer.reset(token)
 
 
-def finish(shown: tqdm) -> None:
+def _finish(shown: tqdm) -> None:
     """Say that nothing is left, so that a notebook's bar closes full and green."""
     shown.total = shown.n
     widget = getattr(shown, "container", None)  # in a notebook: text, strip, text

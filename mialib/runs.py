@@ -6,7 +6,7 @@
     target, shadow = get_all([configuration, configuration.but(side="shadow")])     # side by side
 
 A run's folder holds config.json, weights.safetensors, signals.npz, trace.npz (if asked for),
-metrics.json and provenance.json. From top to bottom: `Run`; `get` and `get_all`; the `Chain` of
+metrics.json and provenance.json. From top to bottom: `Run`; `get` and `get_all`; the chain of
 trainings that a missing run needs; several chains in other processes; and `train`, which does one
 training.
 """
@@ -168,7 +168,7 @@ def _checked_store(store: Store | None) -> Store:
 # One run and the trainings before it.
 
 
-class Step(NamedTuple):
+class _Step(NamedTuple):
     """One training."""
 
     configuration: Configuration
@@ -176,17 +176,17 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Chain:
+class _Chain:
     """What a run needs: the trainings that are missing, and the finished one that they start from.
 
     Without any `missing`, the `finished` one is the run itself.
     """
 
-    missing: tuple[Step, ...]
-    finished: Step | None = None
+    missing: tuple[_Step, ...]
+    finished: _Step | None = None
 
     @property
-    def last(self) -> Step:
+    def last(self) -> _Step:
         step = self.missing[-1] if self.missing else self.finished
         assert step is not None
         return step
@@ -206,38 +206,38 @@ class Chain:
         return Run(self.finished.configuration, store.root / self.finished.key)
 
 
-def _chain(configuration: Configuration, store: Store) -> Chain:
+def _chain(configuration: Configuration, store: Store) -> _Chain:
     """Go back from the last training to one that is finished, or to the first."""
-    missing: list[Step] = []
+    missing: list[_Step] = []
     one: Configuration | None = configuration
     while one is not None:
-        step = Step(one, one.key)
+        step = _Step(one, one.key)
         if store.find(step.key) is not None:
-            return Chain(tuple(missing), finished=step)
+            return _Chain(tuple(missing), finished=step)
         missing.insert(0, step)
         one = one.start
-    return Chain(tuple(missing))
+    return _Chain(tuple(missing))
 
 
-def _train(chain: Chain, store: Store) -> Run:
+def _train(chain: _Chain, store: Store) -> Run:
     """Do the missing trainings, each from the weights of the one before."""
     run = chain.finished_run(store)
     for step in chain.missing:
-        make = partial(train, step.configuration, origin=run)
+        make = partial(train, step.configuration, start=run)
         folder = store.get(step.key, make)
         run = Run(step.configuration, folder)
     assert run is not None
     return run
 
 
-def _train_with_bar(chain: Chain, store: Store) -> Run:
+def _train_with_bar(chain: _Chain, store: Store) -> Run:
     """In this process, with a bar that is there at once and counts the epochs of all trainings."""
     bar = progress.bar("training", total=chain.epochs, unit="epoch", delay=0)
     with bar as advance, progress.forwarded(advance):
         return _train(chain, store)
 
 
-def _warn_if_untraceable(chains: Sequence[Chain]) -> None:
+def _warn_if_untraceable(chains: Sequence[_Chain]) -> None:
     reasons = {chain.last.configuration.untraceable() for chain in chains}
     for reason in sorted(reason for reason in reasons if reason is not None):
         warnings.warn(
@@ -250,7 +250,7 @@ def _warn_if_untraceable(chains: Sequence[Chain]) -> None:
 # Several runs, in other processes.
 
 
-class Registered(NamedTuple):
+class _Registered(NamedTuple):
     """What a notebook has added to the library by name; other processes must be told."""
 
     loaders: dict[str, Callable]
@@ -258,14 +258,14 @@ class Registered(NamedTuple):
     defenses: dict[str, type]
 
 
-class Failure(NamedTuple):
+class _Failure(NamedTuple):
     """A run that failed, as text: not every error can travel from one process to another."""
 
     name: str
     reason: str
 
 
-def _train_side_by_side(chains: Sequence[Chain], store: Store, jobs: int | None) -> None:
+def _train_side_by_side(chains: Sequence[_Chain], store: Store, jobs: int | None) -> None:
     """Train all; then, if some failed, say which and why."""
     if jobs is None:
         on_cpu = all(_is_on_cpu(chain) for chain in chains)
@@ -274,7 +274,7 @@ def _train_side_by_side(chains: Sequence[Chain], store: Store, jobs: int | None)
         jobs = min(jobs, len(chains))
     registered = _registered_here(chains)
     with tempfile.TemporaryDirectory() as folder:
-        count = EpochCount(Path(folder), chains)
+        count = _EpochCount(Path(folder), chains)
         work = [
             delayed(_work)(chain, store, registered, count.file(number))
             for number, chain in enumerate(chains)
@@ -287,23 +287,23 @@ def _train_side_by_side(chains: Sequence[Chain], store: Store, jobs: int | None)
                 raise _failed(failures, len(chains))
 
 
-def _is_on_cpu(chain: Chain) -> bool:
+def _is_on_cpu(chain: _Chain) -> bool:
     return pick_device(chain.last.configuration.device).type == "cpu"
 
 
-def _work(chain: Chain, store: Store, registered: Registered, count: Path) -> Failure | None:
+def _work(chain: _Chain, store: Store, registered: _Registered, count: Path) -> _Failure | None:
     """Train one chain, in whatever process; count its epochs in a file."""
     try:
         with _known(registered), progress.forwarded(partial(_count_one, count)):
             _train(chain, store)
     except Exception as error:  # The others go on; all failures are told at the end.
-        return Failure(chain.last.configuration.name, f"{type(error).__name__}: {error}")
+        return _Failure(chain.last.configuration.name, f"{type(error).__name__}: {error}")
     with suppress(OSError):
         count.write_bytes(bytes(chain.epochs))  # It may have stopped early.
     return None
 
 
-def _failed(failures: Sequence[Failure], runs: int) -> RunsFailedError:
+def _failed(failures: Sequence[_Failure], runs: int) -> RunsFailedError:
     lines = "".join(f"\n- {failure.name}: {failure.reason}" for failure in failures)
     return RunsFailedError(
         f"{len(failures)} of {runs} missing runs failed. What was finished is kept and will not be "
@@ -312,10 +312,10 @@ def _failed(failures: Sequence[Failure], runs: int) -> RunsFailedError:
     )
 
 
-def _registered_here(chains: Sequence[Chain]) -> Registered:
+def _registered_here(chains: Sequence[_Chain]) -> _Registered:
     """Whatever these chains may need of what is registered and not mialib's."""
     configurations = [chain.last.configuration for chain in chains]
-    return Registered(
+    return _Registered(
         loaders=_added(data.LOADERS, {one.data for one in configurations}),
         models=_added(models.MODELS, {one.model for one in configurations}),
         defenses=_added(defenses.DEFENSES, set(defenses.DEFENSES)),
@@ -331,7 +331,7 @@ def _added(registry: Mapping[str, Any], needed: set[str]) -> dict[str, Any]:
 
 
 @contextmanager
-def _known(registered: Registered) -> Iterator[None]:
+def _known(registered: _Registered) -> Iterator[None]:
     """Inside, the names are known here too. A worker serves many calls, so they are taken back."""
     registries: list[dict] = [data.LOADERS, models.MODELS, defenses.DEFENSES]
     before = [dict(registry) for registry in registries]
@@ -351,10 +351,10 @@ def _count_one(file: Path) -> None:
         opened.write(b".")
 
 
-class EpochCount:
+class _EpochCount:
     """How many epochs all chains have done, by files that grow by one byte per epoch."""
 
-    def __init__(self, folder: Path, chains: Sequence[Chain]):
+    def __init__(self, folder: Path, chains: Sequence[_Chain]):
         self.folder = folder
         self.epochs = [chain.epochs for chain in chains]
         self.total = sum(self.epochs)
@@ -398,15 +398,15 @@ class EpochCount:
 # One training.
 
 
-def train(configuration: Configuration, folder: Path, origin: Run | None = None) -> None:
-    """Do one training, from the weights of `origin` if there is one, and write its files."""
+def train(configuration: Configuration, folder: Path, start: Run | None = None) -> None:
+    """Do one training, from the weights of `start` if there is one, and write its files."""
     started = time.perf_counter()
     with _threads(configuration.threads):
         side = configuration.side_records()
         model = configuration.build_model()
-        if origin is not None:
-            safetensors.torch.load_model(model, str(origin.folder / "weights.safetensors"))
-        observer = Observer(configuration, side)
+        if start is not None:
+            safetensors.torch.load_model(model, str(start.folder / "weights.safetensors"))
+        observer = _Observer(configuration, side)
         history = _fit(configuration, model, side, observer)
         accuracy = _accuracies(model, side, history[-1])
     safetensors.torch.save_model(model, str(folder / "weights.safetensors"))
@@ -431,7 +431,7 @@ def _threads(number: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class Observer:
+class _Observer:
     """Collects a network's signals after every `trace` epochs and after the last one."""
 
     def __init__(self, configuration: Configuration, side: splits.Side):
@@ -458,7 +458,7 @@ class Observer:
 
 
 def _fit(
-    configuration: Configuration, model: nn.Module, side: splits.Side, observer: Observer
+    configuration: Configuration, model: nn.Module, side: splits.Side, observer: _Observer
 ) -> list[dict]:
     """Train the model in place; its last epoch is always observed."""
     history = fit(

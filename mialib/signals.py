@@ -5,7 +5,8 @@
     signals.public()                                    # what the attacker of this model may see
     Signals.from_probabilities(softmax, labels)         # where only probabilities are known
 
-`mialib.query` makes such a table from a torch model. Introduced in notebook 01."""
+`mialib.query` makes such a table from a torch model. Introduced in notebook 01.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +34,10 @@ EXTRA_IN_FILES = "more."  # what stands before the name of an extra column
 
 @dataclass(frozen=True, eq=False)
 class Signals:
-    """One row per record. Attacks read all of it but `is_member` of the *target*, which is for the
-    metrics alone; `public()` is the table without it.
+    """What one model shows, one row per record.
+
+    Attacks read all of it but `is_member` of the *target*, which is for the metrics alone;
+    `public()` is the table without it.
 
     logits        (n, classes): the model's outputs before the softmax
     labels        (n,): the true class of each record

@@ -162,7 +162,7 @@ class Sides(UserDict):
 
 def six_parts(records: Records, *, seed: int = 0, validation: float = 0) -> Sides:
     """PAST's split: train, inference and test for the target and for the shadow, all equal."""
-    check_enough("six_parts", records, parts=6)
+    _check_enough("six_parts", records, parts=6)
     six = _equal_parts(_shuffled(records, seed), 6)
     target_train, target_inference, target_test = six[:3]
     shadow_train, shadow_inference, shadow_test = six[3:]
@@ -185,7 +185,7 @@ def halves(
 
     `inference` is the share of each half for defenses that tune on non-members.
     """
-    check_enough("halves", records, parts=4)
+    _check_enough("halves", records, parts=4)
     check_range(1, np.inf, whole=True, shadows=shadows)
     check_range(0, 1, inference=inference)
     _check_plan(len(records), shadows=shadows)
@@ -206,7 +206,7 @@ def _halved(order: np.ndarray, inference: float) -> Positions:
 
 def quarters(records: Records, *, seed: int = 0, validation: float = 0) -> Sides:
     """The sparsity paper's split: train and test for the target, the same for the shadow."""
-    check_enough("quarters", records, parts=4)
+    _check_enough("quarters", records, parts=4)
     target_train, target_test, shadow_train, shadow_test = _equal_parts(_shuffled(records, seed), 4)
     plan = {
         "target": Positions(train=target_train, test=target_test),
@@ -224,7 +224,7 @@ def in_out(records: Records, *, seed: int = 0, validation: float = 0, models: in
 
     A model's test part is what it does not train on.
     """
-    check_enough("in_out", records, parts=2)
+    _check_enough("in_out", records, parts=2)
     plan = {}
     for k, is_member in enumerate(in_out_mask(len(records), models, seed=seed)):
         members = np.flatnonzero(is_member)
@@ -276,7 +276,7 @@ def split(name: str, records: Records, *, seed: int = 0, **options) -> Sides:
 # What the schemes share.
 
 
-def check_enough(scheme: str, records: Records, *, parts: int) -> None:
+def _check_enough(scheme: str, records: Records, *, parts: int) -> None:
     """Every part should have about one record of each class."""
     if not isinstance(records, Records):
         raise ValueError(f"{scheme} splits Records, found {type(records).__name__}.")

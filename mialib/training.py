@@ -132,7 +132,7 @@ class Training(Generic[State]):
     generator: torch.Generator  # for a defense's own draws, which never change the members' order
     epoch: int = 0  # counts from 1; 0 before the first
     state: State = cast(Any, None)  # what `Defense.prepare` returned; None before
-    schedule: LRScheduler | None = None  # made after `prepare`; a defense may restart it
+    scheduler: LRScheduler | None = None  # made after `prepare`, which may replace the optimizer
     build_initial_model: Callable[[], nn.Module] | None = None  # as it was before its first step
     epoch_log: dict[str, list] = field(default_factory=dict)  # what `log` was told in this epoch
     history: list[dict] = field(default_factory=list)
@@ -339,7 +339,7 @@ def fit(
         _check_outputs(training, members.classes)
         training.state = defense.prepare(training)
         _check_wrapped(model, training.model)
-        training.schedule = recipe.scheduler(training.optimizer)
+        training.scheduler = recipe.scheduler(training.optimizer)
         with progress.bar("training", total=recipe.epochs, unit="epoch") as advance:
             for entry in _epochs(training, defense, order):
                 if on_epoch is not None:
@@ -364,7 +364,7 @@ def _epochs(training: Training, defense: Defense, order: torch.Generator) -> Ite
         entry = _run_epoch(training, defense, order)
         training.history.append(entry)
         before_end = {name: len(values) for name, values in training.epoch_log.items()}
-        training.schedule.step()  # type: ignore[union-attr]
+        training.scheduler.step()  # type: ignore[union-attr]
         done = defense.end_epoch(training) or training.epoch == training.recipe.epochs
         if done:
             training.cleanup.close()  # The last look is at what is kept.

@@ -1,5 +1,6 @@
-"""Put the real runs of data/measured/ side by side: the sweep `photographs` of the lessons, the
-tables on the page there, and the README's picture.
+"""Put the real runs of data/measured/ side by side.
+
+It writes the lessons' sweep `photographs`, the tables on the page there, and the README's picture.
 
     python tools/measured.py        # after tools/record.py; some seconds a run
 

@@ -220,8 +220,9 @@ def clean(notebook: NotebookNode) -> None:
 
 
 def _fill(client: NotebookClient, text: str) -> str:
-    """Replace each {{expression}}, with its optional :format, by its value in the lesson's own
-    kernel.
+    """Replace each {{expression}} by its value in the lesson's own kernel.
+
+    A :format may follow the expression.
     """
     expressions = BRACES.findall(text)
     if not expressions:
@@ -258,9 +259,7 @@ def _link(lesson: Lesson) -> str:
 
 
 def execute_all(chosen: list[Lesson], series: list[Lesson], **options) -> dict[str, NotebookNode]:
-    """Execute lessons one after the other; one that fails is named and left out, the others still
-    run.
-    """
+    """Execute lessons one after the other; one that fails is named and left out."""
     done = {}
     for lesson in chosen:
         notebook = assemble(lesson, series)

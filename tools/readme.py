@@ -1,6 +1,4 @@
-"""Keep the README true: its table of lessons is written from the executed notebooks, its badges
-from the address.
-"""
+"""Keep the README true: the lessons come from executed notebooks, the badges from the address."""
 
 import base64
 import re

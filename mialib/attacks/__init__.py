@@ -7,7 +7,8 @@
 
 - `base`: what an attack is: `Attack`, `FittedAttack`, `Need`.
 - `threshold`: `MetricThreshold`, `GradientNorm`; one number per record and a threshold.
-- `neural`, `discriminator`, `augmentation`: networks on outputs, noisy copies, predicted labels.
+- `neural`, `discriminator`, `augmentation`: networks on outputs, noisy copies, predicted labels;
+  what they share is in `perceptron`.
 - `lira`, `rmia`, `percentile`: `LiRA`, `RMIA`, `AttackR`, `AttackP`, the target beside other
   models; what they share is in `reference`.
 - `game`: hands out what an attack may see, and plays it.
@@ -15,7 +16,14 @@
 """
 
 from mialib.attacks.augmentation import Augmentation
-from mialib.attacks.base import ATTACKS, Attack, FittedAttack, FromFunction, Need
+from mialib.attacks.base import (
+    ATTACKS,
+    Attack,
+    FittedAttack,
+    FromFunction,
+    Need,
+    UnplayableError,
+)
 from mialib.attacks.discriminator import Candidate, Discriminator
 from mialib.attacks.game import Game, game, scores_per_target
 from mialib.attacks.lira import LiRA, lira_scores
@@ -30,3 +38,35 @@ from mialib.attacks.threshold import (
     best_threshold,
     loss_score,
 )
+
+__all__ = [
+    "ATTACKS",
+    "METRICS",
+    "RMIA",
+    "SHADOW_SUITE",
+    "Attack",
+    "AttackP",
+    "AttackR",
+    "Augmentation",
+    "Candidate",
+    "Discriminator",
+    "FittedAttack",
+    "FromFunction",
+    "Game",
+    "GradientNorm",
+    "LiRA",
+    "MetricThreshold",
+    "Need",
+    "NeuralCrl",
+    "NeuralPast",
+    "Suite",
+    "UnplayableError",
+    "attack_r_scores",
+    "best_threshold",
+    "game",
+    "lira_scores",
+    "loss_score",
+    "rmia_scores",
+    "scores_per_target",
+    "suite",
+]

@@ -79,7 +79,7 @@ class Augmentation(Attack):
         shadow = pooled_shadow(shadow)
         is_member = shadow.truth()
         bits = self.bits(shadow)
-        common = ClassNetwork(
+        common = TrainedNetwork(
             fit_perceptron(
                 bits, is_member, hidden=(64, 32), rate=1e-3, epochs=5, batch=128, seed=self.seed
             ),
@@ -98,7 +98,7 @@ class Augmentation(Attack):
 
 
 @dataclass(frozen=True, eq=False)
-class ClassNetwork:
+class TrainedNetwork:
     """A trained network, and the log-odds of membership among the records that it learned from."""
 
     network: Any
@@ -115,8 +115,8 @@ class FittedAugmentation(FittedAttack):
     attack: Augmentation
     classes: int
     shape: tuple[int, ...]
-    common: ClassNetwork
-    by_class: dict[int, ClassNetwork]
+    common: TrainedNetwork
+    by_class: dict[int, TrainedNetwork]
     threshold: float = 0.0
 
     def score(self, target: Signals) -> np.ndarray:
@@ -150,7 +150,7 @@ def copies(signals: Signals, views: str) -> np.ndarray:
     return table
 
 
-def fit_by_class(bits: np.ndarray, shadow: Signals, *, seed: int) -> dict[int, ClassNetwork]:
+def fit_by_class(bits: np.ndarray, shadow: Signals, *, seed: int) -> dict[int, TrainedNetwork]:
     """A network for each class of which the shadow has two members and two non-members or more.
 
     A class of which it has less takes the network of all classes.
@@ -163,7 +163,7 @@ def fit_by_class(bits: np.ndarray, shadow: Signals, *, seed: int) -> dict[int, C
         if min(members, len(is_member) - members) < 2:
             continue
         network = fit_best_rate(bits[own], is_member, seed=seed)
-        by_class[int(label)] = ClassNetwork(network, prior_log_odds(is_member))
+        by_class[int(label)] = TrainedNetwork(network, prior_log_odds(is_member))
     return by_class
 
 

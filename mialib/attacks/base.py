@@ -43,7 +43,7 @@ class Need(StrEnum):
     POPULATION = "a population"
 
 
-class Unplayable(ValueError):
+class UnplayableError(ValueError):
     """A game or an attack that these references are too few, or too badly dealt, to play."""
 
 
@@ -92,9 +92,8 @@ class FittedAttack(ABC):
         return self.score(target) >= self.threshold
 
 
-ATTACKS: dict[
-    str, Attack
-] = {}  # filled in mialib.attacks.registry; an attack of one's own may join
+# Filled in mialib.attacks.registry; an attack of one's own may join.
+ATTACKS: dict[str, Attack] = {}
 
 
 @dataclass(frozen=True)

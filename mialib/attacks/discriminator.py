@@ -41,8 +41,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class Discriminator(Attack):
-    """The best of nine perceptrons on class, prediction and answer to noise (the sparsity paper's
-    attack).
+    """The sparsity paper's attack: the best of nine perceptrons on outputs, label and noise.
 
     `seed` sets records aside and starts the networks.
     """

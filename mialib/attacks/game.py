@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mialib import metrics
-from mialib.attacks.base import Attack, FittedAttack, Unplayable
+from mialib.attacks.base import Attack, FittedAttack, UnplayableError
 from mialib.bank import Bank
 from mialib.errors import check_range
 from mialib.estimates import Evaluation
@@ -107,12 +107,12 @@ def _game_in_bank(bank: Bank, target: int, order: np.ndarray) -> Game:
         if model != target and not np.array_equal(is_member, ~truth)
     ]
     if not references:
-        raise Unplayable(
+        raise UnplayableError(
             "No reference model is left beside the target and its complement. "
             "Use a bank of 4 or more."
         )
     if counting_betrays(bank.is_member[references], truth):
-        raise Unplayable(
+        raise UnplayableError(
             "Counting how many of the other models hold a record gives the target's membership "
             "away in this bank. Deal the records out in complementary pairs, as splits.in_out does."
         )
@@ -133,8 +133,10 @@ def counting_betrays(is_in: np.ndarray, truth: np.ndarray) -> bool:
 
 
 def scores_per_target(bank: Bank, attack: Attack, *, targets: int | None = None) -> np.ndarray:
-    """The attack's scores with each model as the target: (targets, n), beside
-    `bank.is_member[:targets]`."""
+    """The attack's scores with each model as the target: (targets, n).
+
+    The truth about them is `bank.is_member[:targets]`.
+    """
     if not isinstance(bank, Bank):
         raise ValueError(f"Expected a Bank of models, found {type(bank).__name__}.")
     check_attack(attack)

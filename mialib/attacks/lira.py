@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from mialib.attacks.base import Need, Unplayable
+from mialib.attacks.base import Need, UnplayableError
 from mialib.attacks.reference import ReferenceAttack, answers, checked_tables, count_models
 from mialib.bank import Bank
 from mialib.errors import check_choice, check_flag
@@ -110,11 +110,10 @@ def lira_scores(
 
 
 class Gaussian(NamedTuple):
-    """μ and σ of φ for each query and record, (queries, n) each; a common σ is (queries, 1) or
-    one number."""
+    """μ and σ of φ for each query and record."""
 
-    center: np.ndarray
-    deviation: np.ndarray
+    center: np.ndarray  # μ: (queries, n)
+    deviation: np.ndarray  # σ: (queries, n), or one common to all records
 
 
 def fit_gaussian(
@@ -130,7 +129,7 @@ def fit_gaussian(
     if variance == "pooled":
         freedom = np.broadcast_to(freedom.sum(), counts.shape)
     if not freedom.all():
-        raise Unplayable(
+        raise UnplayableError(
             f"{(freedom == 0).sum()} records are {side} fewer than two reference models: there is "
             'no variance to fit. Use variance="pooled", more models, or RMIA, which needs only one.'
         )

@@ -111,8 +111,10 @@ class NeuralCrl(Attack):
 
 @dataclass(frozen=True, eq=False)
 class FittedNeuralCrl(FittedAttack):
-    """CRL's network, trained: `member_margin` is its logit of *member* less that of
-    *non-member*."""
+    """CRL's network, trained; `prior` is the shadow's log-odds of membership.
+
+    `member_margin` gives the network's logit of *member* less that of *non-member*.
+    """
 
     attack: NeuralCrl
     classes: int
@@ -130,19 +132,19 @@ class FittedNeuralCrl(FittedAttack):
 def fit_crl_network(
     x: np.ndarray, is_member: np.ndarray, *, seed: int
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Train CRL's network on rows x (n, 2 × classes); return the function that asks it about other
-    rows.
+    """Train CRL's network on rows x (n, 2 × classes); return what asks it about other rows.
 
     100 epochs of SGD, the rate divided by ten after 30, 60 and 90. Torch is imported here alone, so
     that attacks on arrays do without it.
     """
-    from torch import default_generator, nn, random
+    import torch
+    from torch import nn
 
     from mialib.query import predict
     from mialib.training import Recipe, fit
 
-    with random.fork_rng(devices=[]):
-        default_generator.manual_seed(seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
         network = nn.Sequential(
             nn.Linear(x.shape[1], 128),
             nn.ReLU(),
@@ -154,8 +156,8 @@ def fit_crl_network(
             nn.Linear(64, 2),
         )
     recipe = Recipe(
-        100,
-        256,
+        epochs=100,
+        batch_size=256,
         lr=0.1,
         schedule="steps",
         milestones=(0.3, 0.6, 0.9),

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mialib.attacks.base import Attack, FittedAttack, Unplayable, check_target
+from mialib.attacks.base import Attack, FittedAttack, UnplayableError, check_target
 from mialib.attacks.game import scores_per_target
 from mialib.attacks.threshold import best_threshold
 from mialib.bank import Bank
@@ -70,7 +70,7 @@ class FittedReference(FittedAttack):
         players = min(self.practice, len(self.references))
         try:
             scores = scores_per_target(self.references, self.attack, targets=players)
-        except Unplayable:
+        except UnplayableError:
             return None
         return best_threshold(scores.ravel(), self.references.is_member[:players].ravel())
 
@@ -162,15 +162,17 @@ def _is_number(values: np.ndarray) -> np.ndarray:
 
 
 def count_models(mask: np.ndarray, side: str) -> np.ndarray:
-    """How many models of `mask` (models, n) each record has, at least one: (n,). `side` is "IN"
-    or "OUT of"."""
+    """How many models of `mask` (models, n) each record has, at least one: (n,).
+
+    `side` says in errors which they are: "IN" or "OUT of".
+    """
     counts = mask.sum(axis=0)
     without = int((counts == 0).sum())
     if without:
         remedy = "add models that do not hold them"
         if side == "IN":
             remedy = "use the offline form of the attack"
-        raise Unplayable(
+        raise UnplayableError(
             f"{without} of {len(counts)} records are {side} no reference model "
             f"(the first is number {counts.argmin()}). Leave them out, or {remedy}."
         )

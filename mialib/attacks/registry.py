@@ -1,10 +1,12 @@
 """Every attack by its one name, and those that the inputs at hand allow.
 
-ATTACKS["RMIA"]                          # RMIA() with the paper's settings
-at_hand = suite(target, shadow=shadow)
-at_hand.attacks                          # name → attack
-at_hand.lacking                          # name → what it lacks, in a sentence
-at_hand.only(SHADOW_SUITE).scores(target, shadow=shadow)
+    ATTACKS["RMIA"]                          # RMIA() with the paper's settings
+    at_hand = suite(target, shadow=shadow)
+    at_hand.attacks                          # name → attack
+    at_hand.lacking                          # name → what it lacks, in a sentence
+    at_hand.only(SHADOW_SUITE).scores(target, shadow=shadow)
+
+After `ATTACKS["mine"] = MyAttack()`, `suite` knows an attack of one's own, too.
 """
 
 from __future__ import annotations

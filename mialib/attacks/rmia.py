@@ -19,7 +19,7 @@ from mialib.bank import Bank
 from mialib.errors import as_array, check_flag, check_range, plain_number
 from mialib.signals import Signals
 
-TINY = np.finfo(np.float64).tiny  # below which a probability must not be divided by
+TINY = np.finfo(np.float64).tiny  # Where Pr(x) rounds to 0, this is divided by instead.
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def check_gamma(gamma: float) -> None:
 
 
 def rmia_scores(ratio: ArrayLike, population_ratio: ArrayLike, *, gamma: float = 1.0) -> np.ndarray:
-    """The share of z with (Pr(x | target) / Pr(x)) / (Pr(z | target) / Pr(z)) ≥ γ: (n,)."""
+    """The share of z with (Pr(x | θ) / Pr(x)) / (Pr(z | θ) / Pr(z)) ≥ γ, from the ratios: (n,)."""
     check_gamma(gamma)
     ratio = as_array(ratio, what="ratio")
     population = as_array(population_ratio, what="population_ratio")

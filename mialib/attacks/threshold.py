@@ -77,12 +77,12 @@ METRICS: dict[str, Metric] = {
 
 @dataclass(frozen=True)
 class MetricThreshold(Attack):
-    """A threshold τ on one number of each record's output (Yeom and others 2018; Song and Mittal
-    2021).
+    """A threshold τ on one number of each record's output.
 
     `metric` is a name in `METRICS`, or a function of signals → (n,) of one's own, higher = member.
-    With `per_class` each class y has a threshold τ_y of its own, as Song and Mittal have it; a
-    class of which the shadow has less than `fewest` members or non-members takes the common one.
+    With `per_class` each class y has a threshold τ_y of its own; a class of which the shadow has
+    less than `fewest` members or non-members takes the common one. One threshold for all is from
+    Yeom and others 2018, one for each class from Song and Mittal 2021.
     """
 
     metric: str | Metric = "loss"
@@ -109,11 +109,11 @@ class MetricThreshold(Attack):
 
 @dataclass(frozen=True)
 class GradientNorm(Attack):
-    """Grad-x, a white-box attack: a threshold on minus the norm of the loss's gradient at the
-    input.
+    """Grad-x, a white-box attack: a threshold on the loss's gradient at the input.
 
-    A model does not want to change what it has fitted. `norm` is "l1" or "l2", the p of ‖∇ₓL‖_p;
-    `mialib.query.ask(model, side, gradient=True)` collects both. Introduced in notebook 04.
+    A model does not want to change what it has fitted, so the score is minus the gradient's norm.
+    `norm` is "l1" or "l2", the p of ‖∇ₓL‖_p; `mialib.query.ask(model, side, gradient=True)`
+    collects both. Introduced in notebook 04.
     """
 
     norm: str = "l2"

@@ -45,7 +45,7 @@ def epoch_costs(
     """
     named = {type(defense).__name__: defense for defense in (Plain(), *defenses)}
     seconds: dict[str, float] = {}
-    with _one_thread(), torch.random.fork_rng(devices=[]):
+    with one_thread(), torch.random.fork_rng(devices=[]):
         started = _trained_a_little(configuration)
         for _ in range(rounds):
             # Plain comes first and last, because all depends on it.
@@ -90,7 +90,8 @@ def _fastest_epoch(
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
+    """Torch on one thread, as a run has it unless told otherwise."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from IPython.display import Markdown
 
 from mialib.course import sweeps
+from mialib.course.plots.spoken import brief
 from mialib.course.sweeps import Sweep
 from mialib.estimates import Estimate
 
@@ -61,18 +62,6 @@ def as_text(trainings: Sweep, *names: str, level: bool = False) -> str:
     body = [list(cells.values()) for cells in lines]
     rule = ["---"] * len(header)
     return "\n".join(_line(cells) for cells in (header, rule, *body))
-
-
-def brief(estimate: Estimate, digits: int = 2) -> str:
-    """The value and its interval.
-
-    >>> brief(Estimate(0.5512, 0.5333, 0.5689))
-    '0.55 [0.53, 0.57]'
-    """
-    value, low, high = (
-        f"{number:.{digits}f}" for number in (estimate.value, estimate.low, estimate.high)
-    )
-    return f"{value} [{low}, {high}]"
 
 
 def _cells(trainings: Sweep, row: int, *, level: bool) -> dict[str, str]:

@@ -4,12 +4,11 @@
     row = sweep.find(defense="Past", lam=1e-3, alpha=1.5)
     sweep.advantage(row, "loss"), sweep.highest(row), sweep.accuracy(row), sweep.p1(row)
     sweep.difference(row, other, "highest")     # paired: the records are the same
-    sweep.strength(row)                         # 1e-3, PAST's λ, whatever the defense calls it
     sweep.take(sweep.is_member)                 # the same sweep, on some of the records
 
 The decisions are kept, not the numbers: every number and its interval follow from them, and so does
-the paired interval of a difference. The tables are made by `tools/sweep.py` and ship with the
-course. Introduced in notebook 06.
+the paired interval of a difference. The tables are made by `tools/sweep.py` and ship with
+`mialib`. Introduced in notebook 06.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mialib import metrics, shipped
-from mialib.defenses import DEFENSES
 from mialib.errors import check_choice
 from mialib.estimates import Estimate
 
@@ -77,14 +75,6 @@ class Sweep:
             problem = f"Expected one row with {settings}, found {len(fitting)}."
             raise ValueError(f"{problem} The rows have {there}.")
         return fitting[0]
-
-    def strength(self, row: int) -> float:
-        """The number that says how strong the row's defense is: λ of PAST, α of RelaxLoss, …"""
-        about = self.rows[row]
-        field = DEFENSES[about["defense"]].strength_field
-        if not field:
-            raise ValueError(f"{about['defense']} has no single number for its strength.")
-        return about[field]
 
     def take(self, records: np.ndarray) -> Sweep:
         """The same rows on some of the records, given by a mask or by their places."""

@@ -8,6 +8,7 @@ trains when a slider moves. A picture is drawn once for each position and then k
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Sequence
 from math import inf, log10
 from typing import Any
@@ -101,7 +102,8 @@ class Explorer:
         try:
             self.screen.value = self._drawn()
         except Exception as error:
-            self.screen.value = f"<b>This position failed:</b> {type(error).__name__}: {error}"
+            what = html.escape(f"{type(error).__name__}: {error}")
+            self.screen.value = f"<b>This position failed:</b> {what}"
             raise
 
     def _drawn(self) -> str:

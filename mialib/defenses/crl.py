@@ -123,6 +123,11 @@ class CRL(Defense[CRLState]):
         """Algorithm 1: half the mean squared distance to the centers, relaxed."""
         check_batch(logits, y)
         check_rows(features=features, centers=centers)
+        if len(features) != len(logits) or centers.shape != (logits.shape[1], features.shape[1]):
+            raise ValueError(
+                "Expected features (n, d) of the records and centers (classes, d), "
+                f"found {tuple(features.shape)} and {tuple(centers.shape)}."
+            )
         check_range(1, inf, whole=True, epoch=epoch)
         placed = normalized(features, self.tau_rcl)
         around = normalized(centers, self.tau_rcl)[y]

@@ -175,6 +175,10 @@ def projected(matrix: Tensor, chain: Chain) -> list[Tensor]:
         shape = tuple(getattr(matrix, "shape", ()))
         raise ValueError(f"Expected a matrix as a tensor (rows, columns), found shape {shape}.")
     check(chain, rows=matrix.shape[0], columns=matrix.shape[1])
+    if not torch.isfinite(matrix).all():
+        raise ValueError(
+            "Expected a matrix of finite numbers, found some that are NaN or infinite."
+        )
     factors = []
     rest = matrix[None]  # (t, r, s): what all the factors that are not yet known make together
     for factor in chain[:-1]:

@@ -208,7 +208,7 @@ rng = np.random.default_rng(0)
 q = 2 * result.auc.value - 1
 recognised = is_member & (rng.random(len(scores)) < q)
 imagined_scores = rng.random(len(scores)) + recognised  # above 1 only where it is certain
-imagined = metrics.evaluate(imagined_scores, is_member, threshold=0.0)
+imagined = metrics.evaluate(imagined_scores, is_member, threshold=1.0)
 both = {"loss attack": scores, "imagined attacker": imagined_scores}
 figure = plots.roc({name: (values, is_member) for name, values in both.items()})
 show(figure, name="01_roc")

@@ -171,9 +171,8 @@ letters = bank.load("letters")
 versus = attacks.game(letters.take(slice(None), slice(300)), target=0)
 shadows = [versus.shadow.signals(k) for k in range(5)]
 numbers = [1, 2, 5]
-
-
-crl, loss = attacks.NeuralCrl(), attacks.MetricThreshold("loss")
+crl = attacks.NeuralCrl()
+loss = attacks.MetricThreshold("loss")
 by_number = {
     "CRL's, k shadows": [versus.play(crl.fit(shadows[:k])) for k in numbers],
     "CRL's, one shadow k times": [versus.play(crl.fit(shadows[:1] * k)) for k in numbers],

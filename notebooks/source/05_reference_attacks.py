@@ -71,7 +71,7 @@ def record_view(record: float) -> plots.Picture:
         inside,
         outside,
         phi[0, i],
-        label="confidence φ",
+        label="scaled score φ",
         title=f"Record {i}, {truth} of the target.",
     )
 

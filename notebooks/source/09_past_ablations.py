@@ -179,7 +179,9 @@ import torch
 from mialib.defenses import Past, Plain
 from mialib.training import Defense, fit
 
-alphas, modules, seen = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5], [], []
+alphas = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
+modules = []  # γ of each module in this step
+seen = []  # the means of γ^α, step by step
 
 
 class Watched(Past):
@@ -188,6 +190,7 @@ class Watched(Past):
         return super().importance(gap_gradient)
 
     def after_step(self, training) -> None:
+        super().after_step(training)
         gamma = torch.cat(modules)
         seen.append([float((gamma**alpha).mean()) for alpha in alphas])
         modules.clear()
@@ -268,7 +271,7 @@ checks.check_focus_only(focus_only)
 #     return power / max(power.mean(), 1e-30)
 # ```
 #
-# To tune with it, override `importance` as `Watched` does and return `[w / w.mean() for w in super().importance(gradients)]`. A run takes less than a minute; compare it with uniform ℓ1 *at the same
+# To tune with it, override `importance` as `Watched` does: take `w = super().importance(gap_gradient)` and return `w / w.mean()`. A run takes less than a minute; compare it with uniform ℓ1 *at the same
 # λ*.
 # </details>
 

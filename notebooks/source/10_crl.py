@@ -32,7 +32,7 @@ from torch.nn import functional as F
 from mialib import data, models, query
 from mialib.course import figures, plots, statistics, sweeps, widgets
 from mialib.course.plots import show
-from mialib.defenses import CRL, Plain, RelaxLoss
+from mialib.defenses import CRL, DEFENSES, Plain, RelaxLoss
 from mialib.estimates import Estimate
 from mialib.training import Defense, Recipe, fit
 
@@ -416,9 +416,16 @@ def relaxes(row: int) -> bool:
 assert not any(map(relaxes, arms["CRL"] + arms["bare, λ 0.01"]))
 assert all(map(relaxes, arms["bare, relaxed"]))
 
+
 # %%
+def strength(row: int) -> float:
+    """α of RelaxLoss, α_rce of CRL."""
+    facts = sweep.rows[row]
+    return facts[DEFENSES[facts["defense"]].strength_field]
+
+
 series = {name: [point(k) for k in some] for name, some in arms.items()}
-names = {name: [f"{sweep.strength(k):g}" for k in some] for name, some in arms.items()}
+names = {name: [f"{strength(k):g}" for k in some] for name, some in arms.items()}
 picture = plots.tradeoff(series, undefended=point(plain), labels=names)
 show(picture, name="10_ablation")
 half, gathered = relaxed(0.5), arms["bare, λ 0.01"][0]
@@ -437,7 +444,6 @@ assert equal.low < 0 < equal.high
 # α = 0.5 (the upper end of each line) and 1 were trained three times on the same records.
 
 # %%
-
 LINES = {
     "RelaxLoss": lambda a, s: relaxed(a, seed=s),
     "ImpRelaxLoss": lambda a, s: crl(alpha_rce=a, lam=0.0, seed=s),

@@ -503,6 +503,12 @@ def test_what_cannot_be_used_is_not_called_a_crash():
     assert "What your function returned could not be used: ValueError" in verdict.text
 
 
+def test_a_function_of_other_arguments_is_told_so():
+    verdict = named("check_threshold_for_fpr")(lambda scores: scores.max())
+    start = "Your function could not be called with the arguments of this exercise: TypeError"
+    assert start in verdict.text
+
+
 def test_markdown_in_a_message_is_shown_and_not_rendered():
     """As pages are made: nothing of the learner's text may become an element."""
     from nbconvert.filters import markdown2html

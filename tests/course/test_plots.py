@@ -78,7 +78,6 @@ def test_points_say_where_they_are():
 def test_a_tradeoff_says_where_its_points_are():
     picture = PICTURES["tradeoff"]()
     assert picture.numbers["ℓ1 1 accuracy"] == 0.3
-    assert picture.numbers["mark advantage"] == 0.3
     assert "undefended (0.50, 0.30); ℓ1: (0.50, 0.50), (0.30, 0.30)." in picture.alt
 
 

@@ -194,13 +194,6 @@ def test_a_shipped_sweep_is_found_by_its_name():
 # ---------------------------------------------------------------- parts and pairs
 
 
-def test_the_strength_is_the_setting_that_the_defense_calls_so(sweep):
-    assert sweep.strength(1) == 1e-3  # λ
-    assert sweep.strength(2) == 2.5  # α
-    with pytest.raises(ValueError, match="Plain has no single number for its strength"):
-        sweep.strength(0)
-
-
 @pytest.mark.parametrize("as_places", [False, True])
 def test_some_of_the_records_make_a_sweep_of_their_own(sweep, rng, as_places):
     half = rng.random(N) < 0.5

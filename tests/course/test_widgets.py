@@ -28,7 +28,7 @@ def explored(monkeypatch):
     def view(prior):
         asked.append(prior)
         if prior > 0.4:
-            raise RuntimeError("too far")
+            raise RuntimeError("too far: 0.4 < prior")
         return picture(prior)
 
     return widgets.explore(view, prior=CONTROLS["slider"]()), asked
@@ -64,7 +64,7 @@ def test_steps_stop_where_something_was_computed():
     assert control.value == 2e-3
 
 
-def test_a_menu_of_names_starts_with_the_first():
+def test_a_slider_over_names_starts_with_the_first():
     assert widgets.choice(["loss", "max confidence"], label="score").value == "loss"
 
 
@@ -86,6 +86,7 @@ def test_a_failure_is_seen(explored):
     with pytest.raises(RuntimeError, match="too far"):
         explorer.controls["prior"].value = 0.5
     assert "This position failed" in explorer.screen.value
+    assert "too far: 0.4 &lt; prior" in explorer.screen.value
 
 
 def test_a_position_is_drawn_once(explored):

@@ -1,8 +1,7 @@
-"""The set-up cell in an imitation of Colab: torch, NumPy and the others are there, mialib comes as
-a built wheel.
+"""The set-up cell in an imitation of Colab, where mialib comes as a built wheel.
 
-The imitation is a virtual environment that sees the packages of this one, except mialib, and a
-stand-in `google.colab`. Tried on the real Colab: not yet.
+Torch, NumPy and the others are there: the imitation is a virtual environment that sees the packages
+of this one, except mialib, and a stand-in `google.colab`. Tried on the real Colab: not yet.
 """
 
 import os

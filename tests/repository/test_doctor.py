@@ -1,6 +1,4 @@
-"""The doctor: what is missing or broken is named, with the command that mends it, and the exit
-code says so.
-"""
+"""The doctor names what is missing or broken and what mends it, and its exit code says so."""
 
 import os
 import shutil

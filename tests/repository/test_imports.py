@@ -143,6 +143,11 @@ def test_the_library_without_the_course_loads_no_drawing_package():
     assert run(code) == "[]"
 
 
+def test_figures_and_sliders_load_no_torch():
+    code = "import sys, mialib.course.figures, mialib.course.widgets; print('torch' in sys.modules)"
+    assert run(code) == "False"
+
+
 def test_metrics_and_attacks_are_imported_in_half_a_second():
     # Processor time, not the clock: others may keep the machine busy.
     code = (

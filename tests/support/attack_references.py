@@ -46,8 +46,7 @@ def pooled(phi, mask):
 
 
 def rmia(p, p_references, is_in, z, z_references, *, online=False, gamma=1.0, offline_a=0.3):
-    """Probabilities of the label: `p` (n,), `p_references` (models, n), the same of the
-    population."""
+    """Of the label: `p` (n,), `p_references` (models, n); `z`, `z_references`: of a population."""
 
     def mixed(out):
         return 0.5 * ((1 + offline_a) * np.mean(out) + (1 - offline_a))

@@ -83,14 +83,16 @@ def deeper(value: Any) -> Any:
 def with_nan(value: Any) -> Any:
     """Its first number is no number."""
     if isinstance(value, torch.Tensor):
-        changed = value.detach().double().clone()
+        changed = value.detach().clone() if value.is_floating_point() else value.double()
     else:
-        changed = value.astype(float)
+        changed = value.astype(np.result_type(value, np.float16))
     changed.reshape(-1)[:1] = float("nan")
     return changed
 
 
 def negative(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype.kind == "u":
+        value = value.astype(np.int64)
     return value * -3 - 1
 
 
@@ -122,13 +124,23 @@ TWISTED_RECORDS: dict[str, Callable[[Any], object]] = {
 
 def twists_of(value: Any) -> list[str]:
     """The names of what can be made of a valid value."""
-    is_array = isinstance(value, np.ndarray | torch.Tensor)
-    if is_array and value.ndim > 0:
+    if isinstance(value, np.ndarray | torch.Tensor):
+        if value.ndim == 0:
+            return []
         numbers = np.asarray(value).dtype.kind in "iuf"
         return [name for name in TWISTED if numbers or name not in ("with a NaN", "below zero")]
     if hasattr(value, "take") and hasattr(value, "__len__"):
-        return list(TWISTED_RECORDS)
+        return [name for name, twist in TWISTED_RECORDS.items() if is_possible(twist, value)]
     return []
+
+
+def is_possible(twist: Callable[[Any], object], value: Any) -> bool:
+    """What refuses to be made, such as records without a record, cannot be handed in."""
+    try:
+        twist(value)
+    except ValueError:
+        return False
+    return True
 
 
 def made(name: str, original: Any) -> object:

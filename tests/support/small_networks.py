@@ -11,8 +11,9 @@ def perceptron():
 
 
 def normalised(dropout=0.1):
-    """A convolution, BatchNorm and a linear layer, and a dropout that draws from the global
-    generator.
+    """A convolution, BatchNorm and a linear layer.
+
+    Its dropout draws from the global generator.
     """
     torch.manual_seed(1)
     features = [
@@ -26,8 +27,7 @@ def normalised(dropout=0.1):
 
 
 class Collapsing:
-    """After the last step of some `epochs`, class 3 wins whatever the record; after the others it
-    does not.
+    """Class 3 wins whatever the record after the last step of some `epochs`, and of no others.
 
     Mix it into a defense, before its class.
     """

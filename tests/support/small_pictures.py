@@ -178,14 +178,13 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "tradeoff": lambda: plots.tradeoff(
         {"ℓ1": [(HALF, HALF), (LESS, LESS)]},
         undefended=(HALF, LESS),
-        mark=(LESS, LESS),
         labels={"ℓ1": ["weak", "strong"]},
     ),
     "small_multiples": lambda: plots.small_multiples(threshold_view, threshold=[0.01, 1.0]),
     "images": lambda: figures.images(IMAGES, list("ABCDEFG"), columns=4),
     "threshold_view": lambda: threshold_view(0.2),
     "threshold_view at 0": lambda: threshold_view(0.0),
-    "worlds": lambda: figures.worlds(MEMBER[:20], NON_MEMBER[:20], 0.5, label="confidence"),
+    "worlds": lambda: figures.worlds(MEMBER[:20], NON_MEMBER[:20], 0.5, label="scaled score φ"),
     "board": lambda: figures.board(STANDINGS),
     "changes": lambda: figures.changes(CHANGES),
     "p1_map": lambda: figures.p1_map(

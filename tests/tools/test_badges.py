@@ -19,9 +19,7 @@ HERE = notebooks.repository().removeprefix("https://github.com/")
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A copy of everything that carries the address; a lesson that was not built yet gets one
-    output.
-    """
+    """A copy of all that carries the address; a lesson that was not built yet gets one output."""
     copy = tmp_path_factory.mktemp("course")
     shutil.copytree(ROOT / "tools", copy / "tools", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "notebooks", copy / "notebooks")

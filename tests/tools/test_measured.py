@@ -1,6 +1,4 @@
-"""What data/measured/ says follows from the signals that lie beside it, and the README quotes it
-rightly.
-"""
+"""What data/measured/ says follows from the signals beside it, and the README quotes it rightly."""
 
 import dataclasses
 import math
@@ -12,7 +10,7 @@ import measured
 import record
 from mialib import attacks, metrics, models, profiles
 from mialib.course import real_runs
-from mialib.course.real_runs import brief
+from mialib.course.plots.spoken import brief
 from mialib.defenses import DEFENSES, L1
 from mialib.estimates import Estimate
 from mialib.signals import Signals, loss_gap
@@ -79,9 +77,7 @@ def test_the_result_follows_from_the_signals(folder):
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_the_defense_level_is_that_of_the_discriminator(folder):
-    """D = 200 − 2A in percent; a discriminator right about 89.4 % of both halves has advantage
-    0.788, and D = 21.2.
-    """
+    """D = 200 − 2A in percent: right about 89.4 % of both halves, so advantage 0.788, D = 21.2."""
     result = read_json(folder / "result.json")
     assert ("defense_level" in result) == ("discriminator" in result["attacks"])
     if "defense_level" in result:
@@ -94,9 +90,7 @@ def test_the_defense_level_is_that_of_the_discriminator(folder):
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_what_remains_follows_from_the_configuration(folder):
-    """⌈share · what is left⌉ weights go in every pruning; a dense ResNet-20 has 272,474
-    parameters.
-    """
+    """⌈share · what is left⌉ weights go in every pruning, of 272,474 in a dense ResNet-20."""
     configuration = read_json(folder / "target" / "config.json")
     model = models.build("resnet20", shape=(3, 32, 32), classes=10, **configuration["options"])
     prunable = left = sum(layer.weight.numel() for layer in layers(model).values())

@@ -1,6 +1,4 @@
-"""Other toolkits found the same AUC on the same arrays: the record follows from the bank, and can
-be made again.
-"""
+"""Other toolkits found the same AUC: the record follows from the bank, and can be made again."""
 
 import json
 import os

@@ -92,9 +92,7 @@ def reference_arrays(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def print_growth(path: Path) -> None:
-    """Print the seconds of each attack from 1k to 100k records with the fitted exponent, and draw
-    them.
-    """
+    """Print and draw the seconds of each attack from 1k to 100k records, with the exponent."""
     jobs = {
         "threshold": lambda n: partial(best_threshold, rng.normal(size=n), np.arange(n) % 2 == 0),
         "LiRA, 16 models": lambda n: partial(lira_scores, *reference_arrays(n)),

@@ -23,8 +23,9 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
-from bench.timing import Row, fastest, one_thread
+from bench.timing import Row, fastest
 from mialib.augment import crop_and_flip
+from mialib.course.costs import one_thread
 from mialib.data import Records
 from mialib.query import to_device
 
@@ -102,8 +103,9 @@ def write_purchase(home: Path) -> None:
 
 
 def load_row(home: str) -> Row:
-    """Load in new processes, so that nothing is remembered; the megabytes are what loading adds at
-    its peak.
+    """Load in new processes, so that nothing is remembered.
+
+    The megabytes are what loading adds at its peak.
     """
     loads = [load_in_a_process(home) for _ in range(3)]
     seconds, peak, size = (min(column) for column in zip(*loads, strict=True))

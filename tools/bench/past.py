@@ -1,5 +1,4 @@
-"""What PAST costs beside plain training, and what measuring sensitivity costs beside two gradient
-passes.
+"""What PAST costs beside plain training, and measuring sensitivity beside two gradient passes.
 
 The ratio is plain over PAST, so 0.91 means 1.10 times the time.
 """
@@ -28,8 +27,9 @@ def rows() -> list[Row]:
 
 
 def tuning_rows(name: str, records: Records) -> list[Row]:
-    """An epoch of tuning beside a plain one, and from them the whole run of Fig. 6c: 100 + 20
-    epochs over 120.
+    """An epoch of tuning beside a plain one.
+
+    From them follows the whole run of Fig. 6c: 100 + 20 epochs over 120.
     """
     half = len(records) // 2
     members = records.take(np.arange(half))

@@ -1,5 +1,6 @@
-"""A butterfly layer against a dense one, forward and with the backward pass; a masked training step
-against a plain.
+"""A butterfly layer against a dense one, and a masked training step against a plain one.
+
+The layers go forward alone, and forward and backward.
 
 One thread; five calls a turn, so that each finds its own weights in the cache, as it would in use.
 Memory is what a layer's parameters take, and with the backward pass also what torch keeps for it,
@@ -17,8 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from bench.timing import Row, fastest, one_thread
+from bench.timing import Row, fastest
 from mialib import models
+from mialib.course.costs import one_thread
 from mialib.sparsity import chains
 from mialib.sparsity.butterfly import ButterflyLinear
 from mialib.sparsity.magnitude import hold, smallest_pruned
@@ -91,9 +93,7 @@ def both_ways(layer: nn.Module, x: Tensor) -> None:
 
 
 def masked_row() -> Row:
-    """A training step of a ResNet-20 with 80 % of its weights held at zero; at most 1.05 times a
-    dense step.
-    """
+    """A step of a ResNet-20 with 80 % of its weights held at zero: at most 1.05 dense steps."""
     masked = models.build("resnet20", shape=(3, 32, 32), classes=10)
     dense = models.build("resnet20", shape=(3, 32, 32), classes=10)
     hold(masked, smallest_pruned(masked, 0.8))
@@ -113,9 +113,7 @@ def step(network: nn.Module, optimizer: torch.optim.Optimizer, x: Tensor, y: Ten
 
 
 def print_exponents(rows: list[Row]) -> None:
-    """How the seconds grow with N, forward and with the backward pass, for the dense layer and each
-    length.
-    """
+    """How the seconds grow with N, forward and with the backward pass, for each kind of layer."""
 
     def row_of(n: int, place: int, work: Callable) -> Row:
         start = layer_name(n, lengths(n)[place], work) + ", "

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import NamedTuple
-
-import torch
 
 
 class Row(NamedTuple):
@@ -44,14 +41,3 @@ def fastest(*works: Callable[[], object], rounds: int = 4) -> list[float]:
             work()
             best[k] = min(best[k], time.perf_counter() - started)
     return best
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Torch on one thread, as a run has it unless told otherwise."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)

@@ -1,6 +1,4 @@
-"""`fit()` against the bare loop on the same tensors, and the bootstrap against the loop that it
-replaces.
-"""
+"""`fit()` against the bare loop on the same tensors; the bootstrap against the loop it replaces."""
 
 from __future__ import annotations
 

@@ -117,13 +117,16 @@ def _not_quite(complaint: str) -> Verdict:
 
 def _never_none(answer: Answer) -> Answer:
     @wraps(answer)
-    def asked(*arguments: object) -> object:
+    def call_answer(*arguments: object) -> object:
         result = answer(*arguments)
         if result is None:
             raise ReturnedNoneError
         return result
 
-    return asked
+    return call_answer
+
+
+_CALL = "call_answer"  # An error that begins in this frame is one of the call itself.
 
 
 def _story(error: Exception, answer: Answer) -> str:
@@ -132,6 +135,8 @@ def _story(error: Exception, answer: Answer) -> str:
     file = getattr(getattr(answer, "__code__", None), "co_filename", None)
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == file]
+    if not own and frames[-1].name == _CALL:
+        return f"Your function could not be called with the arguments of this exercise: {what}"
     if not own:
         return f"What your function returned could not be used: {what}"
     line = f"line {own[-1].lineno}"

@@ -91,15 +91,11 @@ def _distances_to_centers(
 
 @dataclass(frozen=True)
 class Phase:
-    """A relaxed loss by epoch: its mean, the share of batches below its threshold α, and α.
+    """One of CRL's two losses by epoch, and its threshold."""
 
-    `turns` says when the loss is |L − α|: in even epochs (0) or in odd ones (1), counted from 1.
-    """
-
-    loss: Sequence[float]
-    below: Sequence[float]
+    loss: Sequence[float]  # its mean over the batches
+    below: Sequence[float]  # the share of batches below α
     alpha: float
-    turns: int = 0
 
     def first_below(self) -> float:
         """The first epoch with a batch below α; infinite if there is none."""
@@ -110,7 +106,7 @@ class Phase:
 def phases(panels: Mapping[str, Phase]) -> Picture:
     """Fig. 3 of CRL by epoch: the loss and its threshold, and the share of batches under it.
 
-    Shaded are the epochs whose loss is |L − α|.
+    Shaded are the epochs whose loss is |L − α|: the even ones, counted from 1 as CRL does.
     """
 
     def draw(figure: FigureBase) -> None:
@@ -147,7 +143,7 @@ def _phase_numbers(panels: Mapping[str, Phase]) -> dict[str, float]:
 def _draw_phase(above: Axes, under: Axes, phase: Phase) -> None:
     epochs = np.arange(1, len(phase.loss) + 1)
     for axes in (above, under):
-        for epoch in epochs[epochs % 2 == phase.turns]:
+        for epoch in epochs[epochs % 2 == 0]:
             axes.axvspan(epoch - 0.5, epoch + 0.5, color="#ececec", linewidth=0)
         axes.grid(False, axis="x")
     above.plot(epochs, phase.loss, color=COLOR["target"], marker=".")

@@ -25,7 +25,7 @@ from mialib.course.plots.pieces import (
     skip_texts_in_layout,
     write_beside,
 )
-from mialib.course.plots.spoken import listed, spoken_points
+from mialib.course.plots.spoken import brief, listed, spoken_points
 from mialib.course.sweeps import EDGES
 from mialib.estimates import Estimate
 
@@ -86,11 +86,12 @@ def _draw_side(axes: Axes, name: str, sizes: Mapping[str, int], parameters: int)
     """The parts of a side at the left, and the network that they make."""
     middle = HEIGHT[name]
     for part, about in PARTS.items():
+        if f"{name} {part}" not in sizes:
+            continue
         y = middle + about.shift
         color = COLOR[about.role]
-        if f"{name} {part}" in sizes:
-            size = sizes[f"{name} {part}"]
-            _draw_box(axes, (1.2, y), f"{name} {part}\n{size:,} records", color)
+        size = sizes[f"{name} {part}"]
+        _draw_box(axes, (1.2, y), f"{name} {part}\n{size:,} records", color)
         _draw_arrow(axes, (2.1, y), (3.7, middle + about.arrives), about.task, color)
     text = f"{name} network\n{parameters:,} parameters"
     _draw_box(axes, (4.7, middle), text, COLOR[name])
@@ -211,16 +212,12 @@ def _draw_intervals(axes: Axes, attacks: Mapping[str, Mapping[str, Estimate]]) -
     names, *_ = attacks.values()
     columns = {"": list(names)}
     for arm, estimates in attacks.items():
-        columns[arm] = [_interval(estimate) for estimate in estimates.values()]
+        columns[arm] = [brief(estimate) for estimate in estimates.values()]
     for x, (head, cells) in zip((0.0, 0.4, 0.71), columns.items(), strict=True):
         text = "\n".join([head, *cells])
         axes.text(x, 1, text, fontsize=8, linespacing=1.95, va="top")
     skip_texts_in_layout(axes)
     axes.set_axis_off()
-
-
-def _interval(estimate: Estimate) -> str:
-    return f"{estimate.value:z.2f} [{estimate.low:z.2f}, {estimate.high:z.2f}]"
 
 
 def short_layer(name: str) -> str:
@@ -230,8 +227,8 @@ def short_layer(name: str) -> str:
     '3b'
     """
     short = {"features.": "", ".conv1": "a", ".conv2": "b", ".shortcut.0": "s", "classify": "last"}
-    for long, brief in short.items():
-        name = name.replace(long, brief)
+    for long, abbreviation in short.items():
+        name = name.replace(long, abbreviation)
     return "stem" if name == "0" else name
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from mialib import metrics
 from mialib.course.plots.palette import COLOR, CURVES, HATCH, LINE, group
 from mialib.course.plots.picture import Picture
-from mialib.course.plots.spoken import listed
+from mialib.course.plots.spoken import capital, listed
 from mialib.errors import check_range
 
 LARGEST = 1e9  # No loss of interest lies beyond; infinite ones are drawn there.
@@ -29,7 +29,7 @@ def histograms(member: ArrayLike, non_member: ArrayLike, *, label: str = "loss")
         lambda figure: draw_histograms(figure.subplots(), members, non_members, label),
         alt=f"Two histograms of {label} on a logarithmic axis: members (blue) with median "
         f"{member_median:.3g}, non-members (orange, hatched) with median {non_member_median:.3g}.",
-        caption=f"{label.capitalize()} of {len(members):,} members and {len(non_members):,} "
+        caption=f"{capital(label)} of {len(members):,} members and {len(non_members):,} "
         "non-members.",
         numbers={"member_median": member_median, "non_member_median": non_member_median},
     )

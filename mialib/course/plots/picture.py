@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 
 import matplotlib
+from IPython.display import Markdown, display
 from matplotlib.figure import Figure, FigureBase
 
 from mialib.course.plots.palette import DPI, STYLE
@@ -73,8 +74,6 @@ def show(picture: Picture, *, name: str = "") -> None:
 
     With the variable MIALIB_FIGURES set, also keep it in that folder as NAME.png and NAME.svg.
     """
-    from IPython.display import Markdown, display
-
     display(picture)
     display(Markdown(f"*{picture.caption}*"))
     folder = os.environ.get("MIALIB_FIGURES")

@@ -16,6 +16,16 @@ def spoken(numbers: Mapping[str, float], form: str = "z.2f") -> str:
     return listed(f"{name} {value:{form}}" for name, value in numbers.items())
 
 
+def brief(estimate: Estimate, digits: int = 2) -> str:
+    """The value and its interval.
+
+    >>> brief(Estimate(0.5512, 0.5333, 0.5689))
+    '0.55 [0.53, 0.57]'
+    """
+    value, low, high = (f"{number:z.{digits}f}" for number in estimate.triple)
+    return f"{value} [{low}, {high}]"
+
+
 def spoken_points(points: Iterable[tuple[Estimate, Estimate]], form: str = "z.2f") -> str:
     """Points of a plane as a list.
 

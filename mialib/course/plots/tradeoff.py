@@ -26,14 +26,12 @@ def tradeoff(
     series: Mapping[str, Sequence[Point]],
     *,
     undefended: Point,
-    mark: Point | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
-    ylabel: str = "highest advantage",
 ) -> Picture:
-    """Test accuracy (right is better) against advantage (down is better), by series.
+    """Test accuracy (right is better) against highest advantage (down is better), by series.
 
     The undefended model is a star with a dotted cross; crosses are 95 % intervals. `labels` writes
-    beside the points of a series, and `mark` rings one point.
+    beside the points of a series.
     """
 
     def draw(figure: FigureBase) -> None:
@@ -43,23 +41,18 @@ def tradeoff(
         x, y = (estimate.value for estimate in undefended)
         axes.plot(x, y, "*", color=COLOR["mark"], markersize=12, label="undefended")
         draw_dotted_cross(axes, x, y)
-        if mark:
-            ring = {"color": COLOR["mark"], "markersize": 13, "fillstyle": "none"}
-            axes.plot(mark[0].value, mark[1].value, "o", **ring)
-        axes.set(xlabel="test accuracy", ylabel=ylabel)
+        axes.set(xlabel="test accuracy", ylabel="highest advantage")
         figure.legend(loc="outside upper center", ncols=4)
 
-    marked = {"mark": mark} if mark else {}
     everyone = {"undefended": [undefended], **series}
     told = listed(_told(name, points) for name, points in everyone.items())
     return Picture(
         draw,
-        alt=f"Scatter plot of {ylabel} (up) against test accuracy (right), with lines by defense: "
-        f"{told}.",
-        caption=f"{ylabel.capitalize()} against test accuracy, 95 % intervals; the lower right is "
-        "best.",
+        alt="Scatter plot of highest advantage (up) against test accuracy (right), with lines by "
+        f"defense: {told}.",
+        caption="Highest advantage against test accuracy, 95 % intervals; the lower right is best.",
         size=(6.8, 4.0),
-        numbers=numbers_of_points(counted(series) | marked, "accuracy", "advantage"),
+        numbers=numbers_of_points(counted(series), "accuracy", "advantage"),
     )
 
 
