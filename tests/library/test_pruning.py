@@ -87,7 +87,7 @@ def kept_by_hand(model, share):
 
 @dataclass
 class Walk:
-    """What must hold after every step of a round: the masks, and the weights after the last step."""
+    """What must hold after every step of a round: the masks, and the weights after the last."""
 
     kept: dict
     values: dict
