@@ -40,6 +40,7 @@ from mialib import data, models, splits
 from mialib.defenses import DEFENSES, IMP, Defense, Plain
 from mialib.errors import check_choice, check_range, plain_number, plain_tuple
 from mialib.origins import UntraceableError, code_hash, is_of_mialib, origin
+from mialib.precision import resolve
 from mialib.query import pick_device
 from mialib.training import Recipe
 
@@ -215,7 +216,7 @@ class Configuration:
         call may take a while, and needs a connection. A configuration with code of one's own that
         cannot be traced (see `untraceable`) has another key each time it is asked.
         """
-        resolved = self.but(device=_device_type(self.device))
+        resolved = _resolved(self)
         content = [describe(resolved), self.records().fingerprint, CODE_VERSION]
         own = own_code(self)
         if own:
@@ -280,6 +281,21 @@ def imp(dense: Configuration, prunings: int, **options) -> list[Configuration]:
         chain.insert(0, one)
         one = one.start
     return chain
+
+
+def _resolved(configuration: Configuration) -> Configuration:
+    """The configuration as it is computed here, with no "auto" left."""
+    device = _device_type(configuration.device)
+
+    def here(recipe: Recipe) -> Recipe:
+        if recipe.precision != "auto":
+            return recipe
+        return replace(recipe, precision=resolve("auto", pick_device(device)))
+
+    stages = [replace(stage, recipe=here(stage.recipe)) for stage in configuration.before]
+    return configuration.but(
+        device=device, recipe=here(configuration.recipe), before=tuple(stages)
+    )
 
 
 def _device_type(device: str) -> str:

@@ -30,6 +30,7 @@ from mialib import progress
 from mialib.augment import crop_and_flip
 from mialib.data.records import Records
 from mialib.errors import check_choice, check_range, plain_number, plain_tuple
+from mialib.precision import PRECISIONS, computing_in, loss_scaler, resolve
 from mialib.query import (
     Pair,
     check_model,
@@ -41,6 +42,7 @@ from mialib.query import (
 
 State = TypeVar("State")  # what a defense keeps from one step to the next
 MOST_EPOCHS = 1_000_000
+CPU = torch.device("cpu")
 LARGEST_SEED = 2**63 - 2  # Two generators are seeded, by it and by the next number.
 
 
@@ -57,6 +59,7 @@ class Recipe:
     milestones: tuple[float, ...] = (0.5, 0.75)  # shares of the epochs
     factors: tuple[float, ...] = (0.1, 0.01)
     augment: bool | str = False  # True: random crops (padding 4) and flips per record; or "flip"
+    precision: str = "float32"  # of a network in training: see `mialib.precision`
 
     def __post_init__(self):
         for name in ("epochs", "batch_size", "lr", "momentum", "weight_decay", "augment"):
@@ -64,6 +67,7 @@ class Recipe:
         for name in ("milestones", "factors"):
             object.__setattr__(self, name, _numbers(name, getattr(self, name)))
         check_choice("schedule", self.schedule, ("cosine", "steps", "constant"))
+        check_choice("precision", self.precision, PRECISIONS)
         check_range(1, MOST_EPOCHS, whole=True, epochs=self.epochs)
         check_range(1, inf, whole=True, batch_size=self.batch_size)
         check_range(0, inf, lr=self.lr, weight_decay=self.weight_decay)
@@ -131,6 +135,8 @@ class Training(Generic[State]):
     validation: Pair | None  # records that a defense may choose by
     generator: torch.Generator  # for a defense's own draws, which never change the members' order
     epoch: int = 0  # counts from 1; 0 before the first
+    precision: str = "float32"  # that the model computes in while it trains
+    scaler: torch.amp.GradScaler = field(default_factory=lambda: loss_scaler("float32", CPU))
     state: State = cast(Any, None)  # what `Defense.prepare` returned; None before
     scheduler: LRScheduler | None = None  # made after `prepare`, which may replace the optimizer
     build_initial_model: Callable[[], nn.Module] | None = None  # as it was before its first step
@@ -159,6 +165,7 @@ class Training(Generic[State]):
         _check_parts(members, inference, validation)
         _check_functions(build_initial_model=build_initial_model)
         where = pick_device(device)
+        precision = resolve(recipe.precision, where)
         model.to(where)
         if members.x.ndim == 4:
             model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -170,6 +177,8 @@ class Training(Generic[State]):
             inference=None if inference is None else to_device(inference, where),
             validation=None if validation is None else to_device(validation, where),
             generator=torch.Generator().manual_seed(int(seed) + 1),
+            precision=precision,
+            scaler=loss_scaler(precision, where),
             build_initial_model=build_initial_model,
         )
 
@@ -336,6 +345,7 @@ def fit(
         _check_apart(members, inference)
     order = torch.Generator().manual_seed(int(seed))  # of the members
     with _own_randomness(int(seed), where), training.cleanup:
+        training.cleanup.enter_context(computing_in(training.precision, model, where))
         _check_outputs(training, members.classes)
         training.state = defense.prepare(training)
         _check_wrapped(model, training.model)
@@ -386,9 +396,11 @@ def _run_epoch(training: Training, defense: Defense, order: torch.Generator) -> 
         x = training.recipe.augmented(x, order)
         training.optimizer.zero_grad()
         loss = _checked_loss(defense.loss(training, x, y), defense)
-        loss.backward()
+        training.scaler.scale(loss).backward()
+        training.scaler.unscale_(training.optimizer)
         defense.after_backward(training)
-        training.optimizer.step()
+        training.scaler.step(training.optimizer)
+        training.scaler.update()
         defense.after_step(training)
         total += loss.detach() * len(y)
     return _epoch_entry(training, defense, total, before)

@@ -146,7 +146,7 @@ class CRL(Defense[CRLState]):
         if self.printed_step:
             assert state.centers.grad is not None  # The loss has just been differentiated.
             state.centers.grad /= self.lam
-        state.optimizer.step()
+        training.scaler.step(state.optimizer)
         state.optimizer.zero_grad()
 
 

@@ -58,6 +58,11 @@ class DPSGD(Defense[PrivacySpent]):
         except ImportError as error:
             raise ImportError('DP-SGD needs Opacus: pip install "mialib[dp]".') from error
         _check_network(training.model)
+        if training.precision != "float32":
+            raise ValueError(
+                f"DP-SGD bounds every record's gradient in float32, found {training.precision}. "
+                "Train it with Recipe(precision='float32')."
+            )
         _, y = training.members
         rate = min(training.recipe.batch_size / len(y), 1)
         _wrap_model(training)
