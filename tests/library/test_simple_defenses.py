@@ -99,7 +99,7 @@ def by_hand(members, loss, *, others=None):
     model = models.build("mlp", shape=(1, 8, 8), classes=10, widths=(12, 8)).train()
     x, y = to_device(members, torch.device("cpu"))
     order = torch.randperm(len(y), generator=torch.Generator().manual_seed(0))
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         more = to_device(others, torch.device("cpu")) if others is not None else ()
         gradients = torch.autograd.grad(
