@@ -293,9 +293,7 @@ def _resolved(configuration: Configuration) -> Configuration:
         return replace(recipe, precision=resolve("auto", pick_device(device)))
 
     stages = [replace(stage, recipe=here(stage.recipe)) for stage in configuration.before]
-    return configuration.but(
-        device=device, recipe=here(configuration.recipe), before=tuple(stages)
-    )
+    return configuration.but(device=device, recipe=here(configuration.recipe), before=tuple(stages))
 
 
 def _device_type(device: str) -> str:

@@ -37,6 +37,25 @@ class Estimate:
         return self.note or f"{self.value:z.3f} [{self.low:z.3f}, {self.high:z.3f}]"
 
 
+def words(
+    difference: Estimate,
+    *,
+    lower: str = "lower",
+    higher: str = "higher",
+    same: str = "not told apart",
+) -> str:
+    """What an interval of a difference says, so that a sentence's verb comes from the run.
+
+    >>> words(Estimate(-0.1, -0.2, -0.05)), words(Estimate(0.1, -0.2, 0.3))
+    ('lower', 'not told apart')
+    """
+    if difference.high < 0:
+        return lower
+    if difference.low > 0:
+        return higher
+    return same
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """Every number that the course reports of one attack on one model.

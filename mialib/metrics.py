@@ -128,6 +128,20 @@ def roc(scores: ArrayLike, is_member: ArrayLike) -> Roc:
     )
 
 
+def weighted_roc(
+    scores: ArrayLike, member_counts: np.ndarray, non_member_counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """FPR and TPR where each record counts so often, (draws, n): (draws, points) each.
+
+    A member counts 0 times among the non-members. The same draws serve any number of scores, so
+    that they can be compared record by record.
+    """
+    ranked = _ranked(scores, member_counts[0] > 0)
+    fpr = _weighted_rate(non_member_counts[:, ranked.order], ranked.last)
+    tpr = _weighted_rate(member_counts[:, ranked.order], ranked.last)
+    return fpr, tpr
+
+
 def _curve_thresholds(ranked: _Ranked) -> np.ndarray:
     """The threshold of each point; at +∞ nobody is called a member."""
     return np.append(np.inf, ranked.scores[ranked.last])
@@ -139,7 +153,7 @@ def auc(scores: ArrayLike, is_member: ArrayLike) -> float:
     A tie counts half.
     """
     curve = roc(scores, is_member)
-    return float(_area(curve.fpr, curve.tpr))
+    return float(area(curve.fpr, curve.tpr))
 
 
 def rates(scores: ArrayLike, is_member: ArrayLike, *, threshold: float) -> Rates:
@@ -185,7 +199,7 @@ def tpr_at_fpr(
     limit = float(fpr)
 
     def statistic(fprs: np.ndarray, tprs: np.ndarray, _: np.ndarray) -> np.ndarray:
-        return _largest_tpr(fprs, tprs, limit)
+        return largest_tpr(fprs, tprs, limit)
 
     value = statistic(*roc(scores, is_member))
     low, high = bootstrap(scores, is_member, statistic, groups=groups, draws=draws, seed=seed)
@@ -301,24 +315,24 @@ def _curve_statistics(
         tpr_there = tpr[..., loosest]
         fpr_there = fpr[..., loosest]
     return CurveStatistics(
-        auc=_area(fpr, tpr),
+        auc=area(fpr, tpr),
         advantage=advantage_there,
         best_advantage=gain.max(axis=-1),
         tpr=tpr_there,
         fpr=fpr_there,
-        tpr_at_1_percent=_largest_tpr(fpr, tpr, 0.01),
-        tpr_at_0_1_percent=_largest_tpr(fpr, tpr, 0.001),
+        tpr_at_1_percent=largest_tpr(fpr, tpr, 0.01),
+        tpr_at_0_1_percent=largest_tpr(fpr, tpr, 0.001),
     )
 
 
-def _area(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
+def area(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
     """The area under curves (…, points), by trapezoids; np.trapezoid would make copies."""
     widths = np.diff(fpr)
     doubled_heights = tpr[..., 1:] + tpr[..., :-1]
     return np.einsum("...i,...i", widths, doubled_heights) / 2
 
 
-def _largest_tpr(fpr: np.ndarray, tpr: np.ndarray, limit: float) -> np.ndarray:
+def largest_tpr(fpr: np.ndarray, tpr: np.ndarray, limit: float) -> np.ndarray:
     """The TPR at the last point whose FPR is within the limit; both rates rise along a curve."""
     within = (fpr <= limit + ROUNDING).sum(axis=-1, keepdims=True)
     return np.take_along_axis(tpr, within - 1, axis=-1)[..., 0]

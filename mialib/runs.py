@@ -219,6 +219,14 @@ def _chain(configuration: Configuration, store: Store) -> _Chain:
     return _Chain(tuple(missing))
 
 
+def missing(
+    configuration: Configuration, store: Store | None = None
+) -> list[tuple[Configuration, str]]:
+    """The trainings that this run still needs, the first one first, each with its key."""
+    chain = _chain(_checked(configuration), _checked_store(store))
+    return [(step.configuration, step.key) for step in chain.missing]
+
+
 def _train(chain: _Chain, store: Store) -> Run:
     """Do the missing trainings, each from the weights of the one before."""
     run = chain.finished_run(store)

@@ -1,0 +1,141 @@
+"""The commands: `mialib run · plans · doctor`, also as `python -m mialib`.
+
+    mialib plans                            # what can be run, at which profiles
+    mialib run past --profile class         # train what is missing, attack, write the results
+    mialib run photographs --profile cpu --data cifar10.npz --finished
+    mialib doctor                           # versions, device, store
+
+Every command says beforehand what it will do, and goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from mialib import doctor, profiles
+from mialib.experiments import Results, plans, running
+from mialib.store import Store, home
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; what it returns is the exit code."""
+    parser = _parser()
+    chosen = parser.parse_args(arguments)
+    if chosen.command is None:
+        parser.print_help()
+        return 2
+    try:
+        return chosen.command(chosen)
+    except (ValueError, OSError) as error:
+        print(f"mialib: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nStopped. What is finished is kept; the same command goes on.", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mialib",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(command=None)
+    commands = parser.add_subparsers(title="commands")
+    run = commands.add_parser("run", help="train, attack and measure what a plan says")
+    run.add_argument("plan", help="one of: " + ", ".join(plans.names()))
+    run.add_argument("--profile", default="quick", help=", ".join(profiles.NAMES))
+    run.add_argument("--seeds", type=int, help="how many of each setting; the plan says otherwise")
+    run.add_argument("--data", help="an .npz or image folder in place of the profile's download")
+    run.add_argument("--jobs", type=int, help="how many rows side by side; one per core, or 1")
+    run.add_argument(
+        "--finished", action="store_true", help="train nothing: write what is finished so far"
+    )
+    run.add_argument("--dry-run", action="store_true", help="only say what is missing")
+    run.set_defaults(command=_run)
+    listing = commands.add_parser("plans", help="every plan and its profiles")
+    listing.set_defaults(command=_plans)
+    health = commands.add_parser("doctor", help="versions, device and store")
+    health.set_defaults(command=_doctor)
+    return parser
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    plan = plans.load(chosen.plan, chosen.profile)
+    planned = plan.rows(seeds=chosen.seeds, data=chosen.data)
+    store = Store(home() / "runs")
+    todo = running.missing(plan, planned, store)
+    print(f"{plan.name} at {plan.profile}: {plan.about}")
+    print(f"{len(planned)} rows; missing: {todo}.")
+    if chosen.dry_run:
+        return 0
+    path = running.own_path(plan.name, plan.profile)
+    started = time.perf_counter()
+    if chosen.finished:
+        made = running.gather(plan, planned, store)
+        made.save(path)
+    else:
+        made = running.run(
+            plan.name,
+            plan.profile,
+            seeds=chosen.seeds,
+            data=chosen.data,
+            jobs=chosen.jobs,
+            store=store,
+        )
+    print(f"{made!r} in {time.perf_counter() - started:.0f} s\nWritten: {path}")
+    _say_failures(made)
+    print(table(made))
+    return 0
+
+
+def _say_failures(made: Results) -> None:
+    for row in made.rows:
+        if row.failure:
+            print(f"Failed, seed {row.seed}, {row.settings}: {row.failure}")
+
+
+def table(made: Results) -> str:
+    """One line per setting: what differs between settings, and the numbers that everybody asks."""
+    settings = [one for one in made.settings() if not all(row.failure for row in one.rows)]
+    varied = _varied(settings)
+    lines = []
+    for one in settings:
+        one = one.finished()
+        words = [f"{name}={one.rows[0].settings[name]}" for name in varied(one)]
+        lines.append(
+            f"{' '.join(words):<70} seeds {len(one)}  accuracy {one.accuracy()}  "
+            f"highest advantage {one.highest()}  AUC of the loss {one.auc('loss')}"
+        )
+    return "\n".join(lines)
+
+
+def _varied(settings: Sequence[Results]):
+    """Which settings of each row tell it from others."""
+    values: dict[str, set[str]] = {}
+    for one in settings:
+        for name, value in one.rows[0].settings.items():
+            values.setdefault(name, set()).add(str(value))
+    constant = {name for name, seen in values.items() if len(seen) == 1}
+
+    def words_of(one: Results) -> list[str]:
+        return [
+            name
+            for name, value in one.rows[0].settings.items()
+            if name == "defense" or (name not in constant and value is not None)
+        ]
+
+    return words_of
+
+
+def _plans(chosen: argparse.Namespace) -> int:
+    for name in plans.names():
+        print(f"{name:<14}{', '.join(plans.profiles_of(name))}")
+    return 0
+
+
+def _doctor(chosen: argparse.Namespace) -> int:
+    return doctor.main()

@@ -1,0 +1,407 @@
+"""What the attacks found in every setting of a plan, by every seed, record by record.
+
+    past = results("past", "quick")
+    plain = past.find(defense="Plain")                          # one setting, all its seeds
+    tuned = past.find(defense="Past", lam=1e-3, alpha=1.5)
+    tuned.accuracy(), tuned.highest(), tuned.auc("loss"), tuned.tpr("loss", fpr=0.01)
+    tuned.paired(plain, "highest")                              # by seed and by record
+    [one.advantage("loss") for one in past.where(defense="Past").settings()]
+
+Every number is an `Estimate` whose interval includes the training and the records (`repeats`).
+
+**Scores are kept as ranks.** What a record scored in a row is kept as the number of distinct scores
+below it, and a threshold as the number of distinct scores below the threshold. Every ROC, AUC,
+advantage and TPR follows from ranks without rounding, which float16 would bring: half of all
+losses of a memorised record lie below its smallest steps. What is shown on an axis, each record's
+loss, is kept beside them as float16.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mialib import metrics
+from mialib.errors import as_path, check_choice
+from mialib.estimates import Estimate
+from mialib.experiments.repeats import over_seeds_and_records, record_counts
+from mialib.signals import as_rows
+
+VERSION = 1  # of the file
+MOST_RECORDS = 2**16  # whose ranks fit
+NUMBERS = ("accuracy", "advantage", "auc", "tpr", "highest", "mean", "p1", "loss_gap")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One setting with one seed: a target and its shadow.
+
+    settings   what was set: the defense and its fields, and what else the plan varies
+    seed       decides first weights and batches of target and shadow
+    accuracy   of the target on each part: train, test, …
+    loss_gap   mean loss of its non-members minus that of its members
+    seconds    that target and shadow took to train
+    facts      what else the plan asked for
+    failure    why there are no scores; nothing where there are
+    """
+
+    settings: dict[str, Any]
+    seed: int
+    accuracy: dict[str, float]
+    loss_gap: float
+    seconds: float
+    facts: dict[str, Any]
+    failure: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Rows, and what the attacks found in them.
+
+    ranks        (rows, attacks, n) uint16: each record's score as a rank, higher = member
+    thresholds   (rows, attacks): ranks from here on are called members, by shadows' thresholds
+    losses       (rows, n) float16: the target's loss on each record
+    correct      (rows, n) bool: whether the target classifies it rightly
+    is_member    (n,) bool, the same in all rows
+    about        plan, profile and where the numbers come from
+    """
+
+    rows: tuple[Row, ...]
+    attacks: tuple[str, ...]
+    ranks: np.ndarray
+    thresholds: np.ndarray
+    losses: np.ndarray
+    correct: np.ndarray
+    is_member: np.ndarray
+    about: dict[str, Any]
+
+    def __post_init__(self):
+        rows = len(self.rows)
+        n = len(self.is_member)
+        expected = {
+            "ranks": (rows, len(self.attacks), n),
+            "thresholds": (rows, len(self.attacks)),
+            "losses": (rows, n),
+            "correct": (rows, n),
+        }
+        for name, shape in expected.items():
+            found = getattr(self, name).shape
+            if found != shape:
+                raise ValueError(f"Results need {name} of shape {shape}, found {found}.")
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        name = f"{self.about.get('plan')} at {self.about.get('profile')}"
+        return (
+            f"<Results of {name}: {len(self._by_setting)} settings, {len(self)} rows, "
+            f"{len(self.attacks)} attacks, {len(self.is_member)} records>"
+        )
+
+    # Choosing.
+
+    def where(self, **settings: Any) -> Results:
+        """The rows with these settings; a setting that a row does not have is None there."""
+        names = dict.fromkeys(name for row in self.rows for name in row.settings)
+        for name in settings:
+            check_choice("setting", name, names)
+        fitting = [
+            number
+            for number, row in enumerate(self.rows)
+            if all(row.settings.get(name) == value for name, value in settings.items())
+        ]
+        return self._chosen(fitting)
+
+    def find(self, **settings: Any) -> Results:
+        """The one setting that has these values, with all its seeds."""
+        fitting = self.where(**settings)
+        count = len(fitting._by_setting)
+        if count != 1:
+            there = {
+                name: sorted({str(row.settings.get(name)) for row in self.rows})
+                for name in settings
+            }
+            raise ValueError(
+                f"Expected one setting with {settings}, found {count}. The rows have {there}."
+            )
+        return fitting.finished()
+
+    def settings(self) -> list[Results]:
+        """Each setting by itself, with all its seeds, in the order of the plan."""
+        return [self._chosen(numbers) for numbers in self._by_setting.values()]
+
+    def finished(self) -> Results:
+        """The rows whose training did not fail; an error says why, where all failed."""
+        good = [number for number, row in enumerate(self.rows) if not row.failure]
+        if not good and self.rows:
+            raise ValueError(f"Every training of this setting failed: {self.rows[0].failure}")
+        return self if len(good) == len(self.rows) else self._chosen(good)
+
+    def seeds(self, chosen: Iterable[int]) -> Results:
+        """The rows with these seeds."""
+        wanted = set(chosen)
+        return self._chosen([k for k, row in enumerate(self.rows) if row.seed in wanted])
+
+    def take(self, records: np.ndarray) -> Results:
+        """The same rows on some of the records, given by a mask or by their places."""
+        rows = as_rows(records, len(self.is_member), what="records")
+        return replace(
+            self,
+            ranks=self.ranks[:, :, rows],
+            losses=self.losses[:, rows],
+            correct=self.correct[:, rows],
+            is_member=self.is_member[rows],
+        )
+
+    def joined(self, *others: Results) -> Results:
+        """These rows and those of other results with the same records and attacks."""
+        everything = (self, *others)
+        for other in others:
+            if other.attacks != self.attacks:
+                raise ValueError(f"Expected the attacks {self.attacks}, found {other.attacks}.")
+            if not np.array_equal(other.is_member, self.is_member):
+                raise ValueError("The results have different members, so nothing can be paired.")
+        return replace(
+            self,
+            rows=tuple(row for one in everything for row in one.rows),
+            ranks=np.concatenate([one.ranks for one in everything]),
+            thresholds=np.concatenate([one.thresholds for one in everything]),
+            losses=np.concatenate([one.losses for one in everything]),
+            correct=np.concatenate([one.correct for one in everything]),
+        )
+
+    def _chosen(self, numbers: Sequence[int]) -> Results:
+        places = np.asarray(numbers, dtype=int)
+        return replace(
+            self,
+            rows=tuple(self.rows[number] for number in numbers),
+            ranks=self.ranks[places],
+            thresholds=self.thresholds[places],
+            losses=self.losses[places],
+            correct=self.correct[places],
+        )
+
+    @cached_property
+    def _by_setting(self) -> dict[str, list[int]]:
+        """The numbers of each setting's rows."""
+        numbers: dict[str, list[int]] = {}
+        for number, row in enumerate(self.rows):
+            name = json.dumps(row.settings, sort_keys=True)
+            numbers.setdefault(name, []).append(number)
+        return numbers
+
+    # Numbers of one setting.
+
+    def accuracy(self) -> Estimate:
+        """On non-members, which are the test part."""
+        return self.estimate("accuracy")
+
+    def loss_gap(self) -> Estimate:
+        """Mean loss of non-members minus that of members."""
+        return self.estimate("loss_gap")
+
+    def advantage(self, attack: str) -> Estimate:
+        """TPR − FPR at the threshold that the shadow chose."""
+        return self.estimate("advantage", attack)
+
+    def auc(self, attack: str) -> Estimate:
+        return self.estimate("auc", attack)
+
+    def tpr(self, attack: str, *, fpr: float = 0.01) -> Estimate:
+        """The largest TPR whose FPR is at most `fpr`."""
+        return self.estimate("tpr", attack, fpr=fpr)
+
+    def highest(self, number: str = "advantage", **options: Any) -> Estimate:
+        """The highest advantage (or "auc", "tpr") of any attack; each draw has its own."""
+        return self.estimate("highest", number, **options)
+
+    def mean(self, number: str = "advantage", **options: Any) -> Estimate:
+        """The mean advantage (or "auc", "tpr") over all attacks, as in PAST's curves."""
+        return self.estimate("mean", number, **options)
+
+    def p1(self) -> Estimate:
+        """PAST's P1, from the accuracy and the highest advantage."""
+        return self.estimate("p1")
+
+    def estimate(self, what: str, *arguments: Any, **options: Any) -> Estimate:
+        """One of NUMBERS of this setting, with its interval."""
+        return over_seeds_and_records(self.draws(what, *arguments, **options))
+
+    def paired(self, other: Results, what: str, *arguments: Any, **options: Any) -> Estimate:
+        """`what` here minus `what` there, seed by seed and record by record.
+
+        strong.paired(plain, "tpr", "loss", fpr=0.01) compares what `tpr("loss", fpr=0.01)` gives.
+        """
+        if not np.array_equal(self.is_member, other.is_member):
+            raise ValueError("The two settings have different members, so nothing can be paired.")
+        common = sorted({row.seed for row in self.rows} & {row.seed for row in other.rows})
+        if not common:
+            raise ValueError("The two settings have no seed in common, so nothing can be paired.")
+        here = self._in_order_of(common).draws(what, *arguments, **options)
+        there = other._in_order_of(common).draws(what, *arguments, **options)
+        return over_seeds_and_records(here - there)
+
+    def _in_order_of(self, seeds: Sequence[int]) -> Results:
+        place = {row.seed: number for number, row in enumerate(self.rows)}
+        return self._chosen([place[seed] for seed in seeds])
+
+    def draws(self, what: str, *arguments: Any, **options: Any) -> np.ndarray:
+        """The number of each seed, then its value in every draw of records: (seeds, 1 + draws)."""
+        check_choice("number", what, NUMBERS)
+        if len(self._by_setting) != 1:
+            raise ValueError(
+                f"A number belongs to one setting, found {len(self._by_setting)}. "
+                "Choose one with find(…)."
+            )
+        return getattr(self, f"_draw_{what}")(*arguments, **options)
+
+    def _draw_accuracy(self) -> np.ndarray:
+        return record_counts(self.is_member).mean_of_non_members(self.correct)
+
+    def _draw_loss_gap(self) -> np.ndarray:
+        counts = record_counts(self.is_member)
+        return counts.mean_of_non_members(self.losses) - counts.mean_of_members(self.losses)
+
+    def _draw_advantage(self, attack: str) -> np.ndarray:
+        return self._all_advantages(self._place(attack))
+
+    def _all_advantages(self, place: int | slice) -> np.ndarray:
+        """(seeds, 1 + draws), or for several attacks (seeds, attacks, 1 + draws)."""
+        counts = record_counts(self.is_member)
+        is_called = self.ranks[:, place] >= self.thresholds[:, place, None]
+        return counts.mean_of_members(is_called) - counts.mean_of_non_members(is_called)
+
+    def _draw_auc(self, attack: str) -> np.ndarray:
+        return np.stack([metrics.area(*curve) for curve in self._curves(attack)])
+
+    def _draw_tpr(self, attack: str, *, fpr: float = 0.01) -> np.ndarray:
+        non_members = int((~self.is_member).sum())
+        if not metrics.resolvable(fpr, non_members):
+            raise ValueError(
+                f"A TPR at {fpr:.1%} FPR is not resolvable with {non_members:,} non-members."
+            )
+        return np.stack([metrics.largest_tpr(*curve, fpr) for curve in self._curves(attack)])
+
+    def _draw_highest(self, number: str = "advantage", **options: Any) -> np.ndarray:
+        return self._over_attacks(number, **options).max(axis=1)
+
+    def _draw_mean(self, number: str = "advantage", **options: Any) -> np.ndarray:
+        return self._over_attacks(number, **options).mean(axis=1)
+
+    def _draw_p1(self) -> np.ndarray:
+        accuracy = self._draw_accuracy()
+        highest = self._draw_highest().clip(0, 1)
+        p1 = np.vectorize(metrics.p1, otypes=[float])
+        return p1(accuracy, highest)
+
+    def _over_attacks(self, number: str, **options: Any) -> np.ndarray:
+        """(seeds, attacks, 1 + draws)."""
+        check_choice("number of attacks", number, ("advantage", "auc", "tpr"))
+        if number == "advantage":
+            return self._all_advantages(slice(None))
+        by_attack = [self.draws(number, attack, **options) for attack in self.attacks]
+        return np.stack(by_attack, axis=1)
+
+    def _curves(self, attack: str) -> list[tuple[np.ndarray, np.ndarray]]:
+        """FPR and TPR of each seed, in every draw: (1 + draws, points) each."""
+        counts = record_counts(self.is_member)
+        ranks = self.ranks[:, self._place(attack)]
+        return [metrics.weighted_roc(one, counts.members, counts.non_members) for one in ranks]
+
+    def _place(self, attack: str) -> int:
+        return self.attacks.index(check_choice("attack", attack, self.attacks))
+
+    # What a figure draws.
+
+    def roc(self, attack: str, fpr: np.ndarray) -> np.ndarray:
+        """The TPR of each seed at each of these FPRs: (seeds, points)."""
+        place = self._place(attack)
+        curves = [metrics.roc(ranks, self.is_member) for ranks in self.ranks[:, place]]
+        limits = np.asarray(fpr, float)
+        return np.stack([_tpr_at(curve, limits) for curve in curves])
+
+    # Files.
+
+    def save(self, path: Path) -> None:
+        """Write one file; it is there whole or not at all."""
+        path = as_path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        about = {
+            "version": VERSION,
+            "attacks": self.attacks,
+            "rows": [asdict(row) for row in self.rows],
+            "about": self.about,
+        }
+        unfinished = path.with_name(f".{path.stem}-{os.urandom(4).hex()}.npz")
+        try:
+            np.savez_compressed(
+                unfinished,
+                contents=np.array(json.dumps(about, ensure_ascii=False)),
+                # A rank's two bytes apart, the high ones are nearly all alike.
+                low=(self.ranks & 255).astype(np.uint8),
+                high=(self.ranks >> 8).astype(np.uint8),
+                thresholds=self.thresholds,
+                losses=self.losses,
+                correct=np.packbits(self.correct, axis=-1),
+                is_member=self.is_member,
+            )
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    @classmethod
+    def read(cls, path: Path) -> Results:
+        path = as_path(path)
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                contents = json.loads(str(file["contents"]))
+                arrays = {name: file[name] for name in file.files if name != "contents"}
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(
+                f"{path.name} is not a whole results file ({error}). Make it again with mialib run."
+            ) from None
+        found = contents.get("version")
+        if found != VERSION:
+            raise ValueError(
+                f"{path.name} has version {found}, and this mialib reads {VERSION}. "
+                "Make it again with mialib run."
+            )
+        n = len(arrays["is_member"])
+        return cls(
+            rows=tuple(Row(**row) for row in contents["rows"]),
+            attacks=tuple(contents["attacks"]),
+            ranks=arrays["high"].astype(np.uint16) << 8 | arrays["low"],
+            thresholds=arrays["thresholds"],
+            losses=arrays["losses"],
+            correct=np.unpackbits(arrays["correct"], axis=-1, count=n).astype(bool),
+            is_member=arrays["is_member"],
+            about=contents["about"],
+        )
+
+
+def _tpr_at(curve: metrics.Roc, limits: np.ndarray) -> np.ndarray:
+    places = np.searchsorted(curve.fpr, limits + metrics.ROUNDING, side="right") - 1
+    return curve.tpr[places]
+
+
+def as_ranks(scores: np.ndarray, threshold: float) -> tuple[np.ndarray, int]:
+    """Scores (n,) as ranks, and the threshold as one: what reaches it has at least its rank.
+
+    >>> as_ranks(np.array([0.5, -1.0, 0.5, 7.0]), threshold=0.6)
+    (array([1, 0, 1, 2], dtype=uint16), 2)
+    """
+    if len(scores) >= MOST_RECORDS:
+        raise ValueError(
+            f"Ranks of at most {MOST_RECORDS - 1:,} records fit, found {len(scores):,}."
+        )
+    distinct, ranks = np.unique(scores, return_inverse=True)
+    return ranks.astype(np.uint16), int(np.searchsorted(distinct, threshold, side="left"))

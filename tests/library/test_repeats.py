@@ -1,0 +1,102 @@
+"""Intervals that include the training: right on games whose answer is known."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from mialib.estimates import Estimate, words
+from mialib.experiments.repeats import over_seeds_and_records, record_counts
+from small_results import results
+
+N = 200  # of each kind
+IS_MEMBER = np.arange(2 * N) < N
+
+
+def games(rng, *, seeds, training, records=1.0):
+    """Scores (seeds, 1, n): members score higher by an amount that each training draws anew."""
+    difficulty = records * rng.normal(size=2 * N)  # of each record, whatever the training
+    gain = 1 + training * rng.normal(size=(seeds, 1))
+    noise = 0.3 * rng.normal(size=(seeds, 2 * N))
+    return (difficulty + noise + gain * IS_MEMBER)[:, None]
+
+
+def true_advantage(training, records=1.0, threshold=0.5):
+    spread = np.hypot(records, 0.3)
+    fpr = scipy.stats.norm.sf(threshold / spread)
+    tpr = scipy.stats.norm.sf((threshold - 1) / np.hypot(spread, training))
+    return tpr - fpr
+
+
+@pytest.mark.parametrize(("seeds", "training"), [(3, 0.5), (5, 0.5), (5, 0.1), (5, 0.0)])
+def test_the_interval_holds_the_truth_as_often_as_it_says(seeds, training):
+    rng = np.random.default_rng(seeds)
+    truth = true_advantage(training)
+    estimates = [
+        results(games(rng, seeds=seeds, training=training), IS_MEMBER).advantage("loss")
+        for _ in range(400)
+    ]
+    coverage = np.mean([one.low <= truth <= one.high for one in estimates])
+    assert 0.92 <= coverage <= 0.995
+    widths = [one.high - one.low for one in estimates]
+    assert np.median(widths) < 1.5 if seeds == 3 else 0.6, "an interval that says nothing"
+
+
+def test_an_interval_over_records_alone_would_miss_the_truth():
+    """What the course had before: one training, and an interval that takes it for granted."""
+    rng = np.random.default_rng(0)
+    truth = true_advantage(0.5)
+    held = []
+    for _ in range(200):
+        drawn = results(games(rng, seeds=1, training=0.5), IS_MEMBER).draws("advantage", "loss")[0]
+        low, high = np.quantile(drawn[1:], [0.025, 0.975])
+        held.append(low <= truth <= high)
+    assert np.mean(held) < 0.8
+
+
+def test_pairs_cancel_what_two_settings_share():
+    rng = np.random.default_rng(1)
+    one = games(rng, seeds=5, training=0.5)
+    other = one + 0.2 * IS_MEMBER
+    both = results(
+        np.concatenate([one, other]),
+        IS_MEMBER,
+        settings=[{"defense": "Plain"}] * 5 + [{"defense": "L1"}] * 5,
+    )
+    plain = both.find(defense="Plain")
+    weaker = both.find(defense="L1")
+    difference = weaker.paired(plain, "auc", "loss")
+    assert difference.low > 0
+    apart = weaker.auc("loss").high - weaker.auc("loss").low
+    assert difference.high - difference.low < 0.5 * apart
+    assert difference.value == pytest.approx(weaker.auc("loss").value - plain.auc("loss").value)
+    assert words(difference) == "higher"
+    assert words(plain.paired(weaker, "auc", "loss")) == "lower"
+
+
+def test_one_training_has_a_number_and_no_interval():
+    estimate = over_seeds_and_records(np.array([[0.5, 0.4, 0.6]]))
+    assert estimate.value == 0.5
+    assert np.isnan(estimate.low)
+    assert str(estimate) == "0.500 (one training, so without an interval)"
+    assert words(estimate) == "not told apart"
+
+
+def test_equal_repeats_on_equal_records_leave_no_doubt():
+    assert over_seeds_and_records(np.full((3, 5), 0.25)) == Estimate(0.25, 0.25, 0.25)
+
+
+def test_with_training_alone_the_interval_is_students():
+    values = np.array([0.4, 0.5, 0.6])
+    estimate = over_seeds_and_records(np.repeat(values[:, None], 11, axis=1))
+    reach = scipy.stats.t.ppf(0.975, 2) * 0.1 / 3**0.5
+    assert estimate.triple == pytest.approx((0.5, 0.5 - reach, 0.5 + reach))
+
+
+def test_the_draws_are_the_same_for_everyone_and_of_each_kind():
+    counts = record_counts(IS_MEMBER)
+    again = record_counts(IS_MEMBER.copy())
+    assert np.array_equal(counts.members, again.members)
+    assert (counts.members.sum(axis=1) == N).all()
+    assert (counts.non_members.sum(axis=1) == N).all()
+    assert not counts.members[:, ~IS_MEMBER].any()
+    assert (counts.members[0] == IS_MEMBER).all()
