@@ -324,11 +324,14 @@ def own_code(configuration: Configuration) -> dict[str, str | None]:
 
 def _code_of(configuration: Configuration) -> Iterator[Any]:
     """The defenses and the network function that are not mialib's; data are told by content."""
-    things = [type(stage.defense) for stage in (*configuration.before, configuration)]
+    for stage in (*configuration.before, configuration):
+        if not is_of_mialib(type(stage.defense)):
+            yield type(stage.defense)
+    # One of mialib's functions may be registered too, under another name or with settings of its
+    # own, as partial(mlp, widths=(8,)) is.
     make = models.MODELS.get(configuration.model)
-    for thing in (*things, make):
-        if thing is not None and not is_of_mialib(thing):
-            yield thing
+    if make is not None and make is not models.BUILT_IN.get(configuration.model):
+        yield make
 
 
 # As plain JSON.

@@ -34,7 +34,7 @@ from torch import nn
 from mialib import __version__, data, defenses, models, progress, query, splits
 from mialib.configurations import CODE_VERSION, Configuration, describe, own_code
 from mialib.errors import check_range
-from mialib.origins import is_of_mialib, origin
+from mialib.origins import origin
 from mialib.query import collect, pick_device, predict
 from mialib.signals import Signals, loss_gap
 from mialib.store import Store, home, read_json, write_json
@@ -321,20 +321,24 @@ def _failed(failures: Sequence[_Failure], runs: int) -> RunsFailedError:
 
 
 def _registered_here(chains: Sequence[_Chain]) -> _Registered:
-    """Whatever these chains may need of what is registered and not mialib's."""
+    """Whatever these chains may need of what was registered after mialib was loaded."""
     configurations = [chain.last.configuration for chain in chains]
+    needed_loaders = {one.data for one in configurations}
+    needed_models = {one.model for one in configurations}
     return _Registered(
-        loaders=_added(data.LOADERS, {one.data for one in configurations}),
-        models=_added(models.MODELS, {one.model for one in configurations}),
-        defenses=_added(defenses.DEFENSES, set(defenses.DEFENSES)),
+        loaders=_added(data.LOADERS, data.BUILT_IN, needed_loaders),
+        models=_added(models.MODELS, models.BUILT_IN, needed_models),
+        defenses=_added(defenses.DEFENSES, defenses.BUILT_IN, set(defenses.DEFENSES)),
     )
 
 
-def _added(registry: Mapping[str, Any], needed: set[str]) -> dict[str, Any]:
+def _added(
+    registry: Mapping[str, Any], built_in: Mapping[str, Any], needed: set[str]
+) -> dict[str, Any]:
     return {
         name: thing
         for name, thing in registry.items()
-        if name in needed and not is_of_mialib(thing)
+        if name in needed and thing is not built_in.get(name)
     }
 
 
@@ -519,7 +523,7 @@ def _provenance(configuration: Configuration, started: float) -> dict:
     }
     code = own_code(configuration)
     loader = data.LOADERS.get(configuration.data)
-    if loader is not None and not is_of_mialib(loader):
+    if loader is not None and loader is not data.BUILT_IN.get(configuration.data):
         code[origin(loader)] = "its records are told by their fingerprint"
     if code:
         provenance["own_code"] = code

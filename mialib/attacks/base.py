@@ -89,7 +89,8 @@ class FittedAttack(ABC):
                 f"No threshold was fitted for {self.attack.name}, so it calls nobody a member. "
                 "Use its scores, or fit it on more references."
             )
-        return self.score(target) >= self.threshold
+        # As float64: a threshold between two neighbouring float32 would be rounded to one of them.
+        return self.score(target) >= np.float64(self.threshold)
 
 
 # Filled in mialib.attacks.registry; an attack of one's own may join.

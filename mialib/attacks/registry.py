@@ -54,9 +54,10 @@ ATTACKS.update(
     }
 )
 
-# The attacks over which the highest advantage is taken, wherever one is reported: those that one
-# shadow allows with every query asked. The label-only attacks are here in PAST's form; their
-# original form is a second network on the same bits.
+# The attacks over which a highest advantage is to be taken: those that one shadow allows with every
+# query asked. The shipped tables are older, and hold the part of it that each one names
+# (`Sweep.attacks`). The label-only attacks are here in PAST's form; their original form is a second
+# network on the same bits.
 SHADOW_SUITE = (
     "correctness",
     "loss",

@@ -129,7 +129,7 @@ class GradientNorm(Attack):
 
     def fit(self, shadow: Shadows) -> FittedAttack:
         def score(signals: Signals) -> np.ndarray:
-            return -signals.column(f"gradient_{self.norm}")
+            return -signals.column(f"gradient_{self.norm}").astype(np.float64)
 
         return fit_thresholds(self, score, pooled_shadow(shadow), per_class=self.per_class)
 

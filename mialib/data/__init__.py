@@ -31,6 +31,7 @@ LOADERS: dict[str, Callable[..., Records]] = {
 }
 for _name in (*published.SCALES, *published.TABLES):
     LOADERS[_name] = partial(published.load, _name)
+BUILT_IN = dict(LOADERS)  # what these names mean as long as nobody registers something else
 
 
 def load(name: str | Path, *, size: int | None = None, seed: int = 0) -> Records:

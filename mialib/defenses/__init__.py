@@ -57,6 +57,7 @@ _ALL: tuple[type[Defense], ...] = (
     Butterfly,
 )
 DEFENSES = {defense.__name__: defense for defense in _ALL}
+BUILT_IN = dict(DEFENSES)  # what these names mean as long as nobody registers something else
 
 
 def named(name: str, **settings) -> Defense:

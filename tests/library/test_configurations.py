@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -287,3 +288,14 @@ def test_a_network_of_ones_own_is_told_by_its_code(tiny, monkeypatch):
     assert register(4) == register(4)
     assert register(4) != register(5)
     assert tiny.but(defense=Plain()).key == tiny.key
+
+
+def test_a_network_of_the_librarys_under_another_name_is_told_by_what_it_is(tiny, monkeypatch):
+    def key(make):
+        monkeypatch.setitem(models.MODELS, "own", make)
+        return tiny.but(model="own", options={}).key
+
+    narrow = key(partial(models.mlp, widths=(4,)))
+    assert narrow == key(partial(models.mlp, widths=(4,)))
+    assert narrow != key(partial(models.mlp, widths=(5,)))
+    assert key(models.mlp) != key(models.resnet20)

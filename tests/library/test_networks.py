@@ -3,6 +3,7 @@
 The MLP and the ResNet-20 as the course trains them are tested in test_models.py.
 """
 
+import math
 from functools import cache
 from itertools import pairwise
 
@@ -451,3 +452,39 @@ def test_a_network_of_ones_own_is_built_by_its_name(monkeypatch):
 def test_the_smallest_allowed_image_works(name, side):
     net = models.build(name, shape=(3, side, side), classes=2).eval()
     assert net(torch.zeros(1, 3, side, side)).shape == (1, 2)
+
+
+# ---------------------------------------------------------------- networks of one's own
+
+
+def linear(shape, classes, width=4, *, bias=True):
+    return models.Network(
+        nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), width, bias=bias)),
+        nn.Linear(width, classes),
+    )
+
+
+@pytest.mark.parametrize("shape", [(7,), (1, 4, 4)])
+def test_a_network_of_ones_own_takes_tables_and_images(monkeypatch, shape):
+    monkeypatch.setitem(models.MODELS, "own", linear)
+    network = models.build("own", shape=shape, classes=3, width=5, bias=False)
+    assert network(torch.zeros(2, *shape)).shape == (2, 3)
+    assert network.classify.in_features == 5
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "message"),
+    [
+        (linear, {"wdith": 5}, "did you mean 'width'"),
+        (lambda shape, classes: None, {}, "must give a torch module, found NoneType"),
+        (lambda classes: None, {}, "must take (shape, classes) and options with defaults"),
+        (lambda shape, classes, width: None, {}, "missing a required argument: 'width'"),
+    ],
+)
+def test_a_network_of_ones_own_that_cannot_be_built_is_explained(
+    monkeypatch, make, options, message
+):
+    monkeypatch.setitem(models.MODELS, "own", make)
+    with pytest.raises(ValueError) as error:  # noqa: PT011 (the message is compared below)
+        models.build("own", shape=(7,), classes=3, **options)
+    assert message in str(error.value)

@@ -1,6 +1,7 @@
 """Every configuration of every profile builds and takes two steps, in the real shapes."""
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -8,12 +9,14 @@ import pytest
 import dry_run
 from mialib import data, defenses, models, profiles
 from mialib.configurations import describe, imp, parse
+from paths import ROOT
 
+TWICE = ("images", "baskets", "images tuned", "baskets tuned")  # under other names, too
 EXPERIMENTS = {
     f"{profile.name} {name}": configuration
     for profile in profiles.PROFILES.values()
     for name, configuration in profile.experiments.items()
-    if not (profile.name == "paper" and name in ("images", "baskets"))  # They stand there twice.
+    if not (profile.name == "paper" and name in TWICE)
 }
 
 
@@ -26,6 +29,20 @@ def test_the_dry_run_passes(name):
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_configuration_survives_being_written_down(name):
     assert parse(describe(EXPERIMENTS[name])) == EXPERIMENTS[name]
+
+
+LESSONS = [path.read_text("utf-8") for path in (ROOT / "notebooks" / "source").glob("*.py")]
+ASKED = {
+    name
+    for lesson in LESSONS
+    for name in re.findall(r'profiles\.load\(PROFILE\)\.experiments\["(.+?)"\]', lesson)
+}
+
+
+@pytest.mark.parametrize("profile", profiles.PROFILES)
+def test_a_profile_has_what_lessons_ask_of_any(profile):
+    assert "images tuned" in ASKED
+    assert set(profiles.load(profile).experiments) >= ASKED
 
 
 @pytest.mark.parametrize("name", ["letters", "shoppers"])

@@ -5,6 +5,7 @@ import linecache
 import pickle
 import sys
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -518,6 +519,15 @@ def test_names_that_a_notebook_registered_are_known_in_other_processes(tiny, sto
     alone = runs.get(own, store=Store(store.root / "alone"))
     assert_array_equal(side_by_side[0].signals.logits, alone.signals.logits)
     assert len(alone.side.train) == 20
+
+
+def test_functions_of_the_librarys_under_other_names_are_known_in_other_processes(
+    tiny, store, monkeypatch
+):
+    monkeypatch.setitem(data.LOADERS, "mine", partial(data.embedded.digits))
+    monkeypatch.setitem(models.MODELS, "own", partial(models.mlp, widths=(4,)))
+    own = tiny.but(data="mine", model="own", options={})
+    assert len(runs.get_all([own, own.but(side="shadow")], store=store, jobs=2)) == 2
 
 
 def test_what_was_registered_for_one_call_is_forgotten_by_the_next(tiny, store, monkeypatch):

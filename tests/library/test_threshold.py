@@ -74,6 +74,19 @@ def test_the_threshold_lies_halfway():
     assert best_threshold([5.0, 4.0, 1.0, 0.0], [True, True, False, False]) == 2.5
 
 
+def test_a_threshold_between_neighbouring_float32_tells_them_apart():
+    low = np.float32(1)
+    high = np.nextafter(low, np.float32(2))
+    is_member = np.array([False, True] * 4)
+    norms = -np.where(is_member, high, low)
+    logits = np.zeros((8, 3))
+    columns = {"gradient_l2": norms, "gradient_l1": norms}
+    signals = Signals(logits, np.zeros(8, int), is_member, extra=columns)
+    own = MetricThreshold(lambda s: -s.column("gradient_l2"))
+    for attack in (GradientNorm(), own):
+        assert_array_equal(attack.fit(signals).calls(signals), is_member)
+
+
 def test_among_equal_thresholds_the_strictest_is_taken():
     # One member above each of two non-members: both thresholds gain one half.
     assert best_threshold([4.0, 3.0, 2.0, 1.0], [True, False, True, False]) == 3.5
