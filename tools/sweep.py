@@ -51,6 +51,7 @@ from paths import ROOT
 from record import every_attack
 
 QUICK = profiles.load("quick")
+IMAGES = QUICK.experiments["images short"]
 ALPHAS, STRENGTHS, EPOCHS = (
     (0.0, 0.5, 1.0, 1.5, 2.0, 2.5),
     (1e-4, 5e-4, 1e-3, 2e-3, 5e-3),
@@ -70,7 +71,7 @@ class Seen:
 
 def simple() -> Iterator[Configuration]:
     """Every simple defense at several strengths on the course's images."""
-    base = QUICK.images.but(
+    base = IMAGES.but(
         trace=0, validation=0.1
     )  # Early stopping needs it, and all must have the same members.
     yield base
@@ -86,13 +87,13 @@ def simple() -> Iterator[Configuration]:
 
 
 def tuned(base: Configuration, defense: Defense, epochs: int = 20) -> Configuration:
-    experiment = "images tuned" if base.data == QUICK.images.data else "baskets tuned"
+    experiment = "images short tuned" if base.data == IMAGES.data else "baskets tuned"
     return base.then(defense, replace(QUICK.experiments[experiment].recipe, epochs=epochs))
 
 
 def past() -> Iterator[Configuration]:
     """PAST over α and λ on the course's images, with its controls, variants and tuning epochs."""
-    base = QUICK.images
+    base = IMAGES
     yield base
     yield tuned(base, Past(0.0))
     for strength in STRENGTHS:
@@ -289,7 +290,7 @@ def epochs() -> Iterator[tuple]:
     """What the attacks said after every epoch of plain training, then of tuning by PAST and with λ
     = 0.
     """
-    for configuration in (QUICK.images, *(tuned(QUICK.images, Past(s, 1.5)) for s in (2e-3, 0.0))):
+    for configuration in (IMAGES, *(tuned(IMAGES, Past(s, 1.5)) for s in (2e-3, 0.0))):
         pair = [watched_fit(configuration.but(side=side)) for side in ("target", "shadow")]
         yield from (attacked(target, shadow) for target, shadow in zip(*pair, strict=True))
 

@@ -236,6 +236,10 @@ class Results:
         """One of NUMBERS of this setting, with its interval."""
         return over_seeds_and_records(self.draws(what, *arguments, **options))
 
+    def by_seed(self, what: str, *arguments: Any, **options: Any) -> np.ndarray:
+        """What each training gave, in the order of the rows: (seeds,)."""
+        return self.draws(what, *arguments, **options)[:, 0]
+
     def paired(self, other: Results, what: str, *arguments: Any, **options: Any) -> Estimate:
         """`what` here minus `what` there, seed by seed and record by record.
 

@@ -216,7 +216,7 @@ show(picture, name="06_early")
 # is **adaptive** (notebook 02). We ask for validation records in *every* run, also where nobody looks at them, so that all models have the same members.
 
 # %%
-base = profiles.load("quick").images.but(validation=0.1, trace=0)
+base = profiles.load("quick").experiments["images short"].but(validation=0.1, trace=0)
 defended = base.but(defense=L1(1e-3))
 pair = [defended, defended.but(side="shadow")]  # runs.get_all(pair) would train them
 side = defended.side_records()

@@ -34,7 +34,7 @@ from mialib.course.plots import show
 from mialib.estimates import Estimate
 from mialib.query import to_device
 
-configuration = profiles.load(PROFILE).images
+configuration = profiles.load(PROFILE).experiments["images short"]
 target = runs.get(configuration.but(trace=configuration.trace or 10))
 model, side = target.load_model(), target.side
 members, non_members = (to_device(part, torch.device("cpu")) for part in (side.train, side.test))

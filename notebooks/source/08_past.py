@@ -124,7 +124,7 @@ print("weights that are exactly zero:", zeros)
 # `then` says that a run goes on from another's weights, and the store trains each only once.
 
 # %%
-tuned = profiles.load(PROFILE).experiments["images tuned"]
+tuned = profiles.load(PROFILE).experiments["images short tuned"]
 before, after = (runs.get(configuration) for configuration in (tuned.start, tuned))
 print(f"{tuned.defense.lam=:g} {tuned.defense.alpha=:g} {tuned.recipe.epochs=}")
 for name, run in (("before", before), ("after", after)):

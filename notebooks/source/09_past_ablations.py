@@ -201,7 +201,7 @@ class Watched(Past):
 
 
 # %%
-tuning = profiles.load(PROFILE).experiments["images tuned"]
+tuning = profiles.load(PROFILE).experiments["images short tuned"]
 run = runs.get(tuning.start)
 side, seed = run.side, tuning.seed_for("fit")
 about = {"inference": side.inference, "seed": seed, "device": tuning.device}

@@ -56,7 +56,7 @@ def test_a_row_is_the_configuration_that_defended_gives():
 
 def test_pruning_has_a_row_for_every_round():
     text = (
-        '[[quick.settings]]\nexperiment = "images dense"\nrounds = true\n'
+        '[[quick.settings]]\nexperiment = "resnet"\nrounds = true\n'
         'defense = {name="IMP", prunings=3, share=0.36}'
     )
     rows = plan(text).rows(seeds=1)

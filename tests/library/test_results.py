@@ -51,6 +51,7 @@ def test_the_numbers_are_the_mean_over_seeds_of_those_of_the_scores(both, scores
         "tpr": [metrics.tpr_at_fpr(one, IS_MEMBER, 0.05).value for one in of_loss],
     }
     assert plain.auc("loss").value == pytest.approx(np.mean(expected["auc"]), abs=1e-12)
+    assert plain.by_seed("auc", "loss") == pytest.approx(expected["auc"], abs=1e-12)
     assert plain.advantage("loss").value == pytest.approx(np.mean(expected["advantage"]), abs=1e-12)
     assert plain.tpr("loss", fpr=0.05).value == pytest.approx(np.mean(expected["tpr"]), abs=1e-12)
     right = both.correct[:3, ~IS_MEMBER].mean(axis=1)
