@@ -13,7 +13,9 @@ training.
 
 from __future__ import annotations
 
+import os
 import platform
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import safetensors
 import safetensors.torch
 import torch
 from joblib import Parallel, delayed
@@ -353,7 +356,7 @@ def train(configuration: Configuration, folder: Path, start: Run | None = None) 
         observer = _Observer(configuration, side)
         history = _fit_observed(configuration, model, side, observer)
         accuracy = _accuracies(model, side, history[-1])
-    safetensors.torch.save_model(model, str(folder / "weights.safetensors"))
+    _save_weights(model, folder / "weights.safetensors")
     observer.signals[-1].save(folder / "signals.npz")
     if configuration.trace:
         losses = np.stack([signals.loss() for signals in observer.signals])
@@ -445,6 +448,18 @@ def _accuracies(model: nn.Module, side: splits.Side, last_epoch: dict) -> dict[s
             is_right = predict(model, part).argmax(axis=1) == part.y
             accuracies[name] = float(is_right.mean())
     return accuracies
+
+
+def _save_weights(model: nn.Module, path: Path) -> None:
+    """A disk that refuses is an OSError here too, which the store explains."""
+    try:
+        safetensors.torch.save_model(model, str(path))
+    except safetensors.SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        code = int(number[1])
+        raise OSError(code, os.strerror(code), str(path)) from error
 
 
 def _provenance(configuration: Configuration, started: float) -> dict:
