@@ -90,7 +90,7 @@ def _say_data(planned: Sequence[PlannedRow]) -> bool:
     name = planned[0].configuration.data
     if data.is_here(name):
         return True
-    print(f"{len(planned)} rows; in all: {running.in_all(planned)}.")
+    print(f"{running.in_all(planned)}.")
     print(f"The records of {name} are not here yet, so what is finished cannot be told;")
     print("a run fetches them first, or says how to.")
     return False
