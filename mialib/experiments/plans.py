@@ -52,6 +52,7 @@ from mialib.experiments.facts import FACTS, HISTORY
 from mialib.training import Defense, Recipe
 
 WORDS = "experiment defense recipe options after rounds watch seeds called".split()
+TABLE_WORDS = "defense recipe options after".split()
 MOST_SEEDS = 1000
 SPLIT = "data size data_seed split split_seed split_options validation".split()
 PLAN_WORDS = "seeds facts attacks settings".split()
@@ -161,11 +162,17 @@ def parse(name: str, profile: str, text: str) -> Plan:
     """
     tables = tomllib.loads(text)
     check_choice("profile", profile, profiles.NAMES)
+    for word in tables:
+        check_choice(f"profile of the plan {name!r}", word, ("about", *profiles.NAMES))
     possible = [known for known in profiles.NAMES if known in tables]
     check_choice(f"profile of the plan {name!r}", profile, possible)
     table = _inherited(tables, profile)
     for word in table:
         check_choice(f"word of the plan {name!r}", word, PLAN_WORDS)
+    if "about" not in tables or not table.get("settings"):
+        raise ValueError(
+            f"The plan {name!r} needs `about`, and one [[{profile}.settings]] at least."
+        )
     attacks = tuple(table.get("attacks", SHADOW_SUITE))
     for attack in attacks:
         check_choice("attack", attack, ATTACKS)
@@ -195,7 +202,8 @@ def _inherited(tables: Mapping[str, Any], profile: str) -> dict[str, Any]:
     like = table.pop("like", None)
     if like is None:
         return table
-    return _inherited(tables, check_choice("profile", like, tables)) | table
+    others = {name: other for name, other in tables.items() if name != profile}
+    return _inherited(others, check_choice("profile to be like", like, others)) | table
 
 
 def _seeds(value: Any) -> tuple[int, ...]:
@@ -213,6 +221,8 @@ def _swept(setting: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The settings that a table with lists stands for, in the order of the lists."""
     for word in setting:
         check_choice("word of a setting", word, WORDS)
+        if word in TABLE_WORDS and not isinstance(setting[word], Mapping):
+            raise ValueError(f"{word} must be a table such as {{ … }}, found {setting[word]!r}.")
     fixed = {word: value for word, value in setting.items() if not isinstance(value, Mapping)}
     tables = {word: value for word, value in setting.items() if isinstance(value, Mapping)}
     choices = [list(_combinations(table)) for table in tables.values()]
