@@ -15,9 +15,9 @@ import sys
 import time
 from collections.abc import Sequence
 
-from mialib import doctor, profiles
-from mialib.experiments import Results, plans, running
-from mialib.store import Store, home
+from mialib import data, doctor, profiles
+from mialib.experiments import PlannedRow, Results, plans, running
+from mialib.store import as_store
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,30 +66,34 @@ def _parser() -> argparse.ArgumentParser:
 def _run(chosen: argparse.Namespace) -> int:
     plan = plans.load(chosen.plan, chosen.profile)
     planned = plan.rows(seeds=chosen.seeds, data=chosen.data)
-    store = Store(home() / "runs")
-    todo = running.missing(plan, planned, store)
+    store = as_store(None)
     print(f"{plan.name} at {plan.profile}: {plan.about}")
+    if not _say_data(planned) and chosen.dry_run:
+        return 0
+    todo = running.missing(plan, planned, store)
     print(f"{len(planned)} rows; missing: {todo}.")
     if chosen.dry_run:
         return 0
-    path = running.own_path(plan.name, plan.profile)
     started = time.perf_counter()
-    if chosen.finished:
-        made = running.gather(plan, planned, store)
-        made.save(path)
-    else:
-        made = running.run(
-            plan.name,
-            plan.profile,
-            seeds=chosen.seeds,
-            data=chosen.data,
-            jobs=chosen.jobs,
-            store=store,
-        )
-    print(f"{made!r} in {time.perf_counter() - started:.0f} s\nWritten: {path}")
+    if not chosen.finished:
+        running.make_all(plan, todo, store, jobs=chosen.jobs)
+    made = running.write(plan, planned, store)
+    print(f"{made!r} in {time.perf_counter() - started:.0f} s")
+    print(f"Written: {running.own_path(plan.name, plan.profile)}")
     _say_failures(made)
     print(table(made))
     return 0
+
+
+def _say_data(planned: Sequence[PlannedRow]) -> bool:
+    """Whether the records are here; if not, say so, and what the plan needs without them."""
+    name = planned[0].configuration.data
+    if data.is_here(name):
+        return True
+    print(f"{running.in_all(planned)}.")
+    print(f"The records of {name} are not here yet, so what is finished cannot be told;")
+    print("a run fetches them first, or says how to.")
+    return False
 
 
 def _say_failures(made: Results) -> None:
@@ -106,10 +110,13 @@ def table(made: Results) -> str:
     for one in settings:
         one = one.finished()
         words = [f"{name}={one.rows[0].settings[name]}" for name in varied(one)]
-        lines.append(
+        line = (
             f"{' '.join(words):<70} seeds {len(one)}  accuracy {one.accuracy()}  "
-            f"highest advantage {one.highest()}  AUC of the loss {one.auc('loss')}"
+            f"highest advantage {one.highest()}"
         )
+        if "loss" in one.attacks:
+            line += f"  AUC of the loss {one.auc('loss')}"
+        lines.append(line)
     return "\n".join(lines)
 
 

@@ -193,6 +193,12 @@ class Configuration:
             recipe=last.recipe, defense=last.defense, trace=last.trace, before=tuple(before)
         )
 
+    @property
+    def chain(self) -> tuple[Configuration, ...]:
+        """A configuration for each training, the first one first; the last one is this."""
+        start = self.start
+        return (self,) if start is None else (*start.chain, self)
+
     # What it is called.
 
     @property
@@ -278,12 +284,7 @@ def imp(dense: Configuration, prunings: int, **options) -> list[Configuration]:
     pruning = IMP(prunings=prunings, **options)
     if not isinstance(dense, Configuration):
         raise TypeError(f"What is pruned must be a Configuration, found {dense!r}.")
-    one: Configuration | None = dense.defended(pruning)
-    chain = []
-    while one is not None and len(chain) <= prunings:
-        chain.insert(0, one)
-        one = one.start
-    return chain
+    return list(dense.defended(pruning).chain[-1 - pruning.prunings :])
 
 
 def _resolved(configuration: Configuration) -> Configuration:

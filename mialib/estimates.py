@@ -49,6 +49,8 @@ def words(
     >>> words(Estimate(-0.1, -0.2, -0.05)), words(Estimate(0.1, -0.2, 0.3))
     ('lower', 'not told apart')
     """
+    if not isinstance(difference, Estimate):
+        raise TypeError(f"Words are for an Estimate of a difference, found {difference!r}.")
     if difference.high < 0:
         return lower
     if difference.low > 0:

@@ -133,13 +133,33 @@ def weighted_roc(
 ) -> tuple[np.ndarray, np.ndarray]:
     """FPR and TPR where each record counts so often, (draws, n): (draws, points) each.
 
-    A member counts 0 times among the non-members. The same draws serve any number of scores, so
-    that they can be compared record by record.
+    A member counts 0 times among the non-members; the first draw has every record once, and tells
+    who is a member. The same draws serve any number of scores, so that they can be compared record
+    by record.
     """
-    ranked = _ranked(scores, member_counts[0] > 0)
-    fpr = _weighted_rate(non_member_counts[:, ranked.order], ranked.last)
-    tpr = _weighted_rate(member_counts[:, ranked.order], ranked.last)
+    members = _as_counts(member_counts, what="member_counts")
+    non_members = _as_counts(non_member_counts, what="non_member_counts")
+    if members.shape != non_members.shape:
+        raise ValueError(
+            "Expected as many draws of members as of non-members, of the same records; "
+            f"found {members.shape} and {non_members.shape}."
+        )
+    ranked = _ranked(scores, members[0] > 0)
+    fpr = _weighted_rate(non_members[:, ranked.order], ranked.last)
+    tpr = _weighted_rate(members[:, ranked.order], ranked.last)
     return fpr, tpr
+
+
+def _as_counts(counts: ArrayLike, *, what: str) -> np.ndarray:
+    """How often each record counts in every draw: (draws, n)."""
+    counts = as_array(counts, kind="iuf", what=what)
+    if counts.ndim != 2 or counts.size == 0:
+        raise ValueError(f"{what} must have shape (draws, n), found {counts.shape}.")
+    totals = counts.sum(axis=1)
+    is_good = counts.min() >= 0 and totals.min() > 0 and np.isfinite(totals).all()
+    if not is_good:
+        raise ValueError(f"{what} must count some record in every draw, and none below 0 times.")
+    return counts
 
 
 def _curve_thresholds(ranked: _Ranked) -> np.ndarray:

@@ -19,6 +19,8 @@ from types import MethodType
 import torch
 from torch import Tensor, nn
 
+from mialib.errors import check_choice
+
 PRECISIONS = ("float32", "bfloat16", "float16", "auto")
 # A network in two named steps is also trained step by step (CRL).
 STEPS = ("features", "classify")
@@ -30,6 +32,8 @@ def resolve(precision: str, device: torch.device) -> str:
     bfloat16 where the hardware has it, float16 on CUDA GPUs without it (a T4), and float32
     elsewhere.
     """
+    check_choice("precision", precision, PRECISIONS)
+    _check_device(device)
     if precision != "auto":
         return precision
     if has_bfloat16(device):
@@ -39,11 +43,19 @@ def resolve(precision: str, device: torch.device) -> str:
 
 def has_bfloat16(device: torch.device) -> bool:
     """Whether the device computes in bfloat16 itself, rather than imitating it slowly."""
+    _check_device(device)
     if device.type == "cpu":
-        return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+        # Without oneDNN, as on Apple's processors, torch has no such question to ask.
+        has_onednn = torch.backends.mkldnn.is_available()
+        return has_onednn and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     return False
+
+
+def _check_device(device: object) -> None:
+    if not isinstance(device, torch.device):
+        raise TypeError(f"Expected a device such as torch.device('cpu'), found {device!r}.")
 
 
 @contextmanager

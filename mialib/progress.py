@@ -8,15 +8,23 @@
 A bar that is left early because the work was done counts as complete; only an error leaves it
 unfinished, which a notebook shows in red. Work that has a bar of its own inside another's shows
 none. With `forwarded(to)` the steps of the next bar inside are handed to `to` instead of being
-shown: `runs.get_all` counts in this way the epochs of trainings that go on in other processes.
+shown. Work in several processes has one bar, which counts what each of them does:
+
+    with shared_bar("runs", [30, 20], unit="epoch") as (first, second):
+        ...                             # in another process, first.add_one() after each step
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
 
 from tqdm.auto import tqdm
 
+POLL_SECONDS = 0.2  # how often a shared bar asks what the other processes have done
 Step = Callable[[], object]
 _outer: ContextVar[Step | None] = ContextVar("outer", default=None)
 
@@ -26,12 +34,12 @@ def bar(description: str, *, total: int, unit: str, delay: float = 2.0) -> Itera
     """A bar that appears after `delay` seconds; call what it gives after each step."""
     outer = _outer.get()
     if outer is not None:
-        with forwarded(_nowhere):
+        with silent():
             yield outer
         return
     shown = tqdm(desc=description, total=total, unit=unit, delay=delay)
     try:
-        with forwarded(_nowhere):
+        with silent():
             yield shown.update
         _finish(shown)
     finally:
@@ -48,6 +56,17 @@ def forwarded(to: Step) -> Iterator[None]:
         _outer.reset(token)
 
 
+@contextmanager
+def silent() -> Iterator[None]:
+    """Inside, no bar is shown, and no step counts."""
+    with forwarded(_nowhere):
+        yield
+
+
+def _nowhere() -> None:
+    """Where steps go that nobody counts."""
+
+
 def _finish(shown: tqdm) -> None:
     """Say that nothing is left, so that a notebook's bar closes full and green."""
     shown.total = shown.n
@@ -57,5 +76,65 @@ def _finish(shown: tqdm) -> None:
         strip.max = max(shown.n, 1)
 
 
-def _nowhere() -> None:
-    """Where the steps of a bar inside another go."""
+# One bar for several processes.
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many of `total` steps one process has done: a file that grows by one byte per step.
+
+    A full disk must not end the work for it.
+    """
+
+    file: Path
+    total: int
+
+    def add_one(self) -> None:
+        with suppress(OSError), self.file.open("ab") as opened:
+            opened.write(b".")
+
+    def complete(self) -> None:
+        """Nothing is left, however many steps it took."""
+        with suppress(OSError):
+            self.file.write_bytes(bytes(self.total))
+
+    def done(self) -> int:
+        if not self.file.exists():
+            return 0
+        return min(self.file.stat().st_size, self.total)
+
+
+@contextmanager
+def shared_bar(description: str, totals: Sequence[int], *, unit: str) -> Iterator[list[Count]]:
+    """One bar over several pieces of work with so many steps each; a `Count` for each piece."""
+    with tempfile.TemporaryDirectory() as folder:
+        counts = [Count(Path(folder, str(k)), total) for k, total in enumerate(totals)]
+        with (
+            bar(description, total=sum(totals), unit=unit, delay=0) as advance,
+            _shown(counts, advance),
+        ):
+            yield counts
+
+
+@contextmanager
+def _shown(counts: Sequence[Count], advance: Step) -> Iterator[None]:
+    """Inside, look at the counts now and then, and advance the bar."""
+    finished = threading.Event()
+    watcher = threading.Thread(target=_watch, args=(counts, advance, finished), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        watcher.join()
+
+
+def _watch(counts: Sequence[Count], advance: Step, finished: threading.Event) -> None:
+    told = 0
+    is_last_look = False
+    while not is_last_look:
+        is_last_look = finished.wait(POLL_SECONDS)
+        done = sum(count.done() for count in counts)
+        for _ in range(done - told):
+            advance()
+        told = done

@@ -13,19 +13,20 @@ training.
 
 from __future__ import annotations
 
+import os
 import platform
-import tempfile
-import threading
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import safetensors
 import safetensors.torch
 import torch
 from joblib import Parallel, delayed
@@ -37,10 +38,8 @@ from mialib.errors import check_range
 from mialib.origins import origin
 from mialib.query import collect, pick_device, predict
 from mialib.signals import Signals, loss_gap
-from mialib.store import Store, home, read_json, write_json
+from mialib.store import Store, as_store, read_json, write_json
 from mialib.training import fit
-
-POLL_SECONDS = 0.2  # how often the bar asks what the other processes have done
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class RunsFailedError(RuntimeError):
 
 def get(configuration: Configuration, *, store: Store | None = None) -> Run:
     """The run of this configuration, from the store or trained now."""
-    store = _checked_store(store)
+    store = as_store(store)
     chain = _chain(_checked(configuration), store)
     if not chain.missing:
         return Run(configuration, store.root / chain.key)
@@ -128,7 +127,7 @@ def get_all(
     Unless told, that is one process per core, or 1 with a GPU. If some fail, the others are trained
     and kept all the same; then a `RunsFailedError` names those that failed.
     """
-    store = _checked_store(store)
+    store = as_store(store)
     configurations = _checked_list(configurations)
     if jobs is not None:
         check_range(1, np.inf, whole=True, jobs=jobs)
@@ -155,14 +154,6 @@ def _checked_list(configurations: Iterable[Configuration]) -> list[Configuration
             f"Runs are asked for by a list of Configurations, found {configurations!r}."
         )
     return [_checked(configuration) for configuration in configurations]
-
-
-def _checked_store(store: Store | None) -> Store:
-    if store is None:
-        return Store(home() / "runs")
-    if not isinstance(store, Store):
-        raise TypeError(f"A store must be a mialib.store.Store, found {store!r}.")
-    return store
 
 
 # One run and the trainings before it.
@@ -209,22 +200,18 @@ class _Chain:
 def _chain(configuration: Configuration, store: Store) -> _Chain:
     """Go back from the last training to one that is finished, or to the first."""
     missing: list[_Step] = []
-    one: Configuration | None = configuration
-    while one is not None:
+    for one in reversed(configuration.chain):
         step = _Step(one, one.key)
         if store.find(step.key) is not None:
             return _Chain(tuple(missing), finished=step)
         missing.insert(0, step)
-        one = one.start
     return _Chain(tuple(missing))
 
 
-def missing(
-    configuration: Configuration, store: Store | None = None
-) -> list[tuple[Configuration, str]]:
-    """The trainings that this run still needs, the first one first, each with its key."""
-    chain = _chain(_checked(configuration), _checked_store(store))
-    return [(step.configuration, step.key) for step in chain.missing]
+def missing(configuration: Configuration, *, store: Store | None = None) -> list[Configuration]:
+    """The trainings that this run still needs, the first one first."""
+    chain = _chain(_checked(configuration), as_store(store))
+    return [step.configuration for step in chain.missing]
 
 
 def _train(chain: _Chain, store: Store) -> Run:
@@ -281,33 +268,31 @@ def _train_side_by_side(chains: Sequence[_Chain], store: Store, jobs: int | None
     else:
         jobs = min(jobs, len(chains))
     registered = _registered_here(chains)
-    with tempfile.TemporaryDirectory() as folder:
-        count = _EpochCount(Path(folder), chains)
+    workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    with progress.shared_bar("runs", [chain.epochs for chain in chains], unit="epoch") as counts:
         work = [
-            delayed(_work)(chain, store, registered, count.file(number))
-            for number, chain in enumerate(chains)
+            delayed(_work)(chain, store, registered, count)
+            for chain, count in zip(chains, counts, strict=True)
         ]
-        workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
-        with progress.bar("runs", total=count.total, unit="epoch", delay=0) as advance:
-            with count.shown(advance):
-                failures = [failure for failure in workers(work) if failure is not None]
-            if failures:
-                raise _failed(failures, len(chains))
+        failures = [failure for failure in workers(work) if failure is not None]
+        if failures:
+            raise _failed(failures, len(chains))
 
 
 def _is_on_cpu(chain: _Chain) -> bool:
     return pick_device(chain.last.configuration.device).type == "cpu"
 
 
-def _work(chain: _Chain, store: Store, registered: _Registered, count: Path) -> _Failure | None:
-    """Train one chain, in whatever process; count its epochs in a file."""
+def _work(
+    chain: _Chain, store: Store, registered: _Registered, count: progress.Count
+) -> _Failure | None:
+    """Train one chain, in whatever process; count its epochs."""
     try:
-        with _known(registered), progress.forwarded(partial(_count_one, count)):
+        with _known(registered), progress.forwarded(count.add_one):
             _train(chain, store)
     except Exception as error:  # The others go on; all failures are told at the end.
         return _Failure(chain.last.configuration.name, f"{type(error).__name__}: {error}")
-    with suppress(OSError):
-        count.write_bytes(bytes(chain.epochs))  # It may have stopped early.
+    count.complete()  # It may have stopped early.
     return None
 
 
@@ -357,71 +342,21 @@ def _known(registered: _Registered) -> Iterator[None]:
             registry.update(content)
 
 
-def _count_one(file: Path) -> None:
-    """One more epoch is done: one more byte. A full disk must not end a training for it."""
-    with suppress(OSError), file.open("ab") as opened:
-        opened.write(b".")
-
-
-class _EpochCount:
-    """How many epochs all chains have done, by files that grow by one byte per epoch."""
-
-    def __init__(self, folder: Path, chains: Sequence[_Chain]):
-        self.folder = folder
-        self.epochs = [chain.epochs for chain in chains]
-        self.total = sum(self.epochs)
-        self._told = 0
-
-    def file(self, number: int) -> Path:
-        return self.folder / str(number)
-
-    @contextmanager
-    def shown(self, advance: Callable[[], object]) -> Iterator[None]:
-        """Inside, look at the files now and then, and advance the bar."""
-        finished = threading.Event()
-        watcher = threading.Thread(target=self._watch, args=(advance, finished), daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            finished.set()
-            watcher.join()
-            self._tell(advance)
-
-    def _watch(self, advance: Callable[[], object], finished: threading.Event) -> None:
-        while not finished.wait(POLL_SECONDS):
-            self._tell(advance)
-
-    def _tell(self, advance: Callable[[], object]) -> None:
-        done = self._done()
-        for _ in range(done - self._told):
-            advance()
-        self._told = done
-
-    def _done(self) -> int:
-        done = 0
-        for number, epochs in enumerate(self.epochs):
-            file = self.file(number)
-            if file.exists():
-                done += min(file.stat().st_size, epochs)
-        return done
-
-
 # One training.
 
 
 def train(configuration: Configuration, folder: Path, start: Run | None = None) -> None:
     """Do one training, from the weights of `start` if there is one, and write its files."""
     started = time.perf_counter()
-    with _threads(configuration.threads):
+    with threads(configuration.threads):
         side = configuration.side_records()
         model = configuration.build_model()
         if start is not None:
             safetensors.torch.load_model(model, str(start.folder / "weights.safetensors"))
         observer = _Observer(configuration, side)
-        history = _fit(configuration, model, side, observer)
+        history = _fit_observed(configuration, model, side, observer)
         accuracy = _accuracies(model, side, history[-1])
-    safetensors.torch.save_model(model, str(folder / "weights.safetensors"))
+    _save_weights(model, folder / "weights.safetensors")
     observer.signals[-1].save(folder / "signals.npz")
     if configuration.trace:
         losses = np.stack([signals.loss() for signals in observer.signals])
@@ -433,7 +368,7 @@ def train(configuration: Configuration, folder: Path, start: Run | None = None) 
 
 
 @contextmanager
-def _threads(number: int) -> Iterator[None]:
+def threads(number: int) -> Iterator[None]:
     """Inside, torch works with so many threads: another number would give other roundings."""
     before = torch.get_num_threads()
     torch.set_num_threads(number)
@@ -469,11 +404,15 @@ class _Observer:
         }
 
 
-def _fit(
-    configuration: Configuration, model: nn.Module, side: splits.Side, observer: _Observer
+def fit_as_configured(
+    configuration: Configuration,
+    model: nn.Module,
+    side: splits.Side,
+    *,
+    on_epoch: Callable[[nn.Module, int], dict | None],
 ) -> list[dict]:
-    """Train the model in place; its last epoch is always observed."""
-    history = fit(
+    """Do the configuration's last training on this model, in place; return the history."""
+    return fit(
         model,
         side.train,
         configuration.recipe,
@@ -483,8 +422,15 @@ def _fit(
         build_initial_model=configuration.build_model,
         seed=configuration.seed_for("fit"),
         device=configuration.device,
-        on_epoch=observer.after_epoch,
+        on_epoch=on_epoch,
     )
+
+
+def _fit_observed(
+    configuration: Configuration, model: nn.Module, side: splits.Side, observer: _Observer
+) -> list[dict]:
+    """Train the model in place; its last epoch is always observed."""
+    history = fit_as_configured(configuration, model, side, on_epoch=observer.after_epoch)
     stopped_early = "loss_gap" not in history[-1]
     if stopped_early:
         history[-1].update(observer.observe(model))
@@ -502,6 +448,18 @@ def _accuracies(model: nn.Module, side: splits.Side, last_epoch: dict) -> dict[s
             is_right = predict(model, part).argmax(axis=1) == part.y
             accuracies[name] = float(is_right.mean())
     return accuracies
+
+
+def _save_weights(model: nn.Module, path: Path) -> None:
+    """A disk that refuses is an OSError here too, which the store explains."""
+    try:
+        safetensors.torch.save_model(model, str(path))
+    except safetensors.SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        code = int(number[1])
+        raise OSError(code, os.strerror(code), str(path)) from error
 
 
 def _provenance(configuration: Configuration, started: float) -> dict:

@@ -116,6 +116,15 @@ class Store:
             shutil.rmtree(work, ignore_errors=True)  # Once it is renamed, there is nothing.
 
 
+def as_store(store: Store | None) -> Store:
+    """The store that is handed in; without one, that of all runs under `home()`."""
+    if store is None:
+        return Store(home() / "runs")
+    if not isinstance(store, Store):
+        raise TypeError(f"A store must be a mialib.store.Store, found {store!r}.")
+    return store
+
+
 def home() -> Path:
     """The folder for runs and downloads. It is made when something is first written."""
     chosen = os.environ.get("MIALIB_HOME")

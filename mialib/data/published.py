@@ -118,6 +118,15 @@ _PLACES = (
 )
 
 
+# What the makers' own files or folders are called, by which they are known to lie there.
+ORIGINALS = {
+    "cifar10": "cifar-10-batches-py",
+    "cifar100": "cifar-100-python",
+    "svhn": "train_32x32.mat",
+    **{name: table.archive for name, table in TABLES.items()},
+}
+
+
 def _remote(table: Table) -> Remote:
     addresses = tuple(f"{place}/{table.archive}" for place in _PLACES)
     return Remote(table.archive, table.checksum, addresses)
@@ -129,6 +138,14 @@ REMOTES = {name: _remote(table) for name, table in TABLES.items()}
 def load(name: str, *, size: int | None = None, seed: int = 0) -> Records:
     """A published dataset, or a random share of it."""
     return _share(name, store.home() / "downloads", size, seed if size else 0)
+
+
+def is_here(name: str) -> bool:
+    """Whether it needs no download: as we keep it, or as its makers publish it."""
+    folder = store.home() / "downloads"
+    whole = name.removesuffix("_past")
+    files = [f"{whole}.npz", ORIGINALS.get(whole, name)]
+    return any((folder / file).exists() for file in files)
 
 
 @lru_cache(maxsize=2)

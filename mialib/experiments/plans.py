@@ -52,6 +52,9 @@ from mialib.experiments.facts import FACTS, HISTORY
 from mialib.training import Defense, Recipe
 
 WORDS = "experiment defense recipe options after rounds watch seeds called".split()
+TABLE_WORDS = "defense recipe options after".split()
+MOST_SEEDS = 1000
+SPLIT = "data size data_seed split split_seed split_options validation".split()
 PLAN_WORDS = "seeds facts attacks settings".split()
 
 
@@ -94,16 +97,43 @@ class Plan:
         `seeds` takes so many of each setting, and `data` other records than the profile's.
         """
         if seeds is not None:
-            check_range(1, 1000, whole=True, seeds=seeds)
+            check_range(1, MOST_SEEDS, whole=True, seeds=seeds)
         planned: list[PlannedRow] = []
         for one in self.settings:
-            chosen = _seeds(one["seeds"], what="seeds") if "seeds" in one else self.seeds
+            chosen = _seeds(one["seeds"]) if "seeds" in one else self.seeds
             if seeds is not None:
                 chosen = tuple(range(seeds))
             for setting in _swept(one):
                 planned += _planned(setting, self.profile, chosen, data)
+        check_one_split(self.name, planned)
+        _check_told_apart(self.name, planned)
         planned.sort(key=lambda row: row.seed)  # It keeps the order of the settings.
         return planned
+
+
+def check_one_split(name: str, planned: Sequence[PlannedRow]) -> None:
+    """Refuse rows of different members: what a plan compares, it compares record by record."""
+    for setting in SPLIT:
+        found = {repr(getattr(row.configuration, setting)) for row in planned}
+        if len(found) > 1:
+            raise ValueError(
+                f"The rows of the plan {name!r} have different members, by {setting}: "
+                f"{', '.join(sorted(found))}. A plan compares models of the same records; "
+                "make two plans of it."
+            )
+
+
+def _check_told_apart(name: str, planned: Sequence[PlannedRow]) -> None:
+    """Refuse two rows with the same words: they would pass for one setting, trained twice."""
+    known = set()
+    for row in planned:
+        words = (repr(row.settings), row.seed)
+        if words in known:
+            raise ValueError(
+                f"The plan {name!r} has two settings with the same words, {row.settings}. "
+                "Leave one out, or tell them apart by `called`."
+            )
+        known.add(words)
 
 
 def names() -> list[str]:
@@ -132,11 +162,17 @@ def parse(name: str, profile: str, text: str) -> Plan:
     """
     tables = tomllib.loads(text)
     check_choice("profile", profile, profiles.NAMES)
+    for word in tables:
+        check_choice(f"profile of the plan {name!r}", word, ("about", *profiles.NAMES))
     possible = [known for known in profiles.NAMES if known in tables]
     check_choice(f"profile of the plan {name!r}", profile, possible)
     table = _inherited(tables, profile)
     for word in table:
         check_choice(f"word of the plan {name!r}", word, PLAN_WORDS)
+    if "about" not in tables or not table.get("settings"):
+        raise ValueError(
+            f"The plan {name!r} needs `about`, and one [[{profile}.settings]] at least."
+        )
     attacks = tuple(table.get("attacks", SHADOW_SUITE))
     for attack in attacks:
         check_choice("attack", attack, ATTACKS)
@@ -147,7 +183,7 @@ def parse(name: str, profile: str, text: str) -> Plan:
         name=name,
         profile=profile,
         about=tables["about"],
-        seeds=_seeds(table.get("seeds", 5), what="seeds"),
+        seeds=_seeds(table.get("seeds", 5)),
         attacks=attacks,
         facts=facts,
         settings=tuple(table["settings"]),
@@ -166,22 +202,27 @@ def _inherited(tables: Mapping[str, Any], profile: str) -> dict[str, Any]:
     like = table.pop("like", None)
     if like is None:
         return table
-    return _inherited(tables, check_choice("profile", like, tables)) | table
+    others = {name: other for name, other in tables.items() if name != profile}
+    return _inherited(others, check_choice("profile to be like", like, others)) | table
 
 
-def _seeds(value: Any, *, what: str) -> tuple[int, ...]:
+def _seeds(value: Any) -> tuple[int, ...]:
     """Seeds 0, 1, … up to so many, or those that are listed."""
-    if isinstance(value, list | tuple):
-        check_range(0, 2**31, whole=True, many=True, **{what: tuple(value)})
-        return tuple(value)
-    check_range(1, 1000, whole=True, **{what: value})
-    return tuple(range(value))
+    if not isinstance(value, list | tuple):
+        check_range(1, MOST_SEEDS, whole=True, seeds=value)
+        return tuple(range(value))
+    check_range(0, 2**31, whole=True, many=True, seeds=value)
+    if len(value) == 0 or len(set(value)) < len(value):
+        raise ValueError(f"Expected one seed at least, and each of them once, found {value}.")
+    return tuple(value)
 
 
 def _swept(setting: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The settings that a table with lists stands for, in the order of the lists."""
     for word in setting:
         check_choice("word of a setting", word, WORDS)
+        if word in TABLE_WORDS and not isinstance(setting[word], Mapping):
+            raise ValueError(f"{word} must be a table such as {{ … }}, found {setting[word]!r}.")
     fixed = {word: value for word, value in setting.items() if not isinstance(value, Mapping)}
     tables = {word: value for word, value in setting.items() if isinstance(value, Mapping)}
     choices = [list(_combinations(table)) for table in tables.values()]
@@ -240,12 +281,8 @@ def _configurations(
         return
     if not isinstance(defense, IMP):
         raise ValueError(f"rounds = true is for IMP, which prunes by rounds; found {defense}.")
-    one: Configuration | None = defended
-    chain: list[Configuration] = []
-    while one is not None and len(chain) <= defense.prunings:
-        chain.insert(0, one)
-        one = one.start
-    for number, configuration in enumerate(chain):
+    by_round = defended.chain[-1 - defense.prunings :]
+    for number, configuration in enumerate(by_round):
         yield configuration, words | _described(configuration, defense) | {"round": number}
 
 

@@ -51,6 +51,11 @@ def _means(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 def record_counts(is_member: np.ndarray) -> RecordCounts:
     """The same draws of records, with replacement, for every number that is to be compared."""
+    if is_member.all() or not is_member.any():
+        raise ValueError(
+            f"A number needs members and non-members, found {int(is_member.sum())} members among "
+            f"{len(is_member)} records."
+        )
     return _record_counts(np.packbits(is_member).tobytes(), len(is_member))
 
 

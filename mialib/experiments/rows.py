@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from mialib import query, runs, sensitivity
+from mialib import progress, query, runs, sensitivity
 from mialib.attacks import suite
 from mialib.configurations import Configuration
 from mialib.experiments.facts import FACTS, HISTORY, absolute_gap_gradient
@@ -29,7 +30,7 @@ from mialib.query import predict
 from mialib.signals import Signals, loss_gap
 from mialib.splits import Side
 from mialib.store import Store, read_json, write_json
-from mialib.training import DivergedError, fit
+from mialib.training import DivergedError
 
 ROW_VERSION = 1  # Raise it when the same models would give other rows.
 ROTATIONS = (-4, 0, 4)  # degrees, as PAST's attack turns images
@@ -84,6 +85,13 @@ def make_row(
     return read_rows(planned, folder)
 
 
+def has_row(
+    planned: PlannedRow, attacks: Sequence[str], facts: Sequence[str], store: Store
+) -> bool:
+    """Whether the store has the row."""
+    return store.find(row_key(planned, attacks, facts)) is not None
+
+
 def find_row(
     planned: PlannedRow, attacks: Sequence[str], facts: Sequence[str], store: Store
 ) -> list[MadeRow] | None:
@@ -93,7 +101,7 @@ def find_row(
 
 
 def read_rows(planned: PlannedRow, folder: Path) -> list[MadeRow]:
-    """What `_make` wrote; the settings are the plan's, which may call it otherwise by now."""
+    """What `write_rows` wrote; the settings are the plan's, which may call it otherwise by now."""
     described = read_json(folder / "rows.json")
     with np.load(folder / "rows.npz", allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
@@ -125,8 +133,12 @@ def _make(
     """Fill the row's folder."""
     try:
         made = _attacked(planned, attacks, facts, store)
-    except (DivergedError, runs.RunsFailedError) as error:
-        made = [_failed(planned, attacks, str(error))]
+    except DivergedError as error:
+        made = [failed_row(planned, attacks, str(error))]
+    write_rows(made, folder)
+
+
+def write_rows(made: Sequence[MadeRow], folder: Path) -> None:
     rows = [asdict(one.row) for one in made]
     write_json(folder / "rows.json", {"rows": rows, "attacks": made[0].attacks})
     np.savez_compressed(
@@ -156,14 +168,21 @@ def _attacked_by_epoch(
     planned: PlannedRow, attacks: Sequence[str], facts: Sequence[str], store: Store
 ) -> list[MadeRow]:
     """A row for each moment: the shadow of an epoch is the shadow after as many epochs."""
+    started = time.perf_counter()
     target = watched_training(planned.configuration, attacks, facts, store)
     shadows = [watched_training(shadow, attacks, (), store) for shadow in planned.shadows]
+    each = (time.perf_counter() - started) / len(target)
     made = []
     for epoch, seen in enumerate(target):
-        known = [shadow[epoch].signals for shadow in shadows]
+        known = [_at_epoch(shadow, epoch).signals for shadow in shadows]
         moment = replace(planned, settings=planned.settings | {"epoch": epoch})
-        made.append(attack(moment, seen, known, attacks, seconds=0.0))
+        made.append(attack(moment, seen, known, attacks, seconds=each))
     return made
+
+
+def _at_epoch(moments: Sequence[Watched], epoch: int) -> Watched:
+    """A model that stopped early stays as it was at its end."""
+    return moments[min(epoch, len(moments) - 1)]
 
 
 def attack(
@@ -190,14 +209,14 @@ def attack(
         seed=planned.seed,
         accuracy=target.accuracy,
         loss_gap=loss_gap(target.signals),
-        seconds=round(seconds, 2),
+        seconds=round(seconds, 3),
         facts=target.facts,
     )
     return MadeRow(
         row=row,
         attacks=tuple(fitted),
         ranks=np.stack(ranks),
-        thresholds=np.array(thresholds, np.uint16),
+        thresholds=np.array(thresholds, np.uint32),
         losses=target.signals.loss().clip(max=6e4).astype(np.float16),
         correct=target.signals.correct(),
         is_member=target.signals.truth(),
@@ -211,7 +230,7 @@ def _is_for(attack_name: str, signals: Signals) -> bool:
     return column is None or column in signals.extra
 
 
-def _failed(planned: PlannedRow, attacks: Sequence[str], reason: str) -> MadeRow:
+def failed_row(planned: PlannedRow, attacks: Sequence[str], reason: str) -> MadeRow:
     """A row that says why it has no scores."""
     side = planned.configuration.side_records()
     n = len(side.train) + len(side.test)
@@ -221,7 +240,7 @@ def _failed(planned: PlannedRow, attacks: Sequence[str], reason: str) -> MadeRow
         row=row,
         attacks=tuple(attacks),
         ranks=np.zeros((len(attacks), n), np.uint16),
-        thresholds=np.zeros(len(attacks), np.uint16),
+        thresholds=np.zeros(len(attacks), np.uint32),
         losses=np.zeros(n, np.float16),
         correct=np.zeros(n, bool),
         is_member=is_member,
@@ -235,14 +254,15 @@ def ask(model: nn.Module, side: Side, attacks: Sequence[str]) -> Signals:
     """All that these attacks ask of a model; copies are turned and shifted only where they can."""
     wanted = " ".join(attacks)
     is_image = side.train.x.ndim == 4
-    return query.ask(
-        model,
-        side,
-        rotations=ROTATIONS if is_image and "rotation" in wanted else (),
-        shifts=query.l1_shifts(1) if is_image and "translation" in wanted else (),
-        noise="discriminator" in wanted,
-        gradient="gradient" in wanted,
-    )
+    with progress.silent():  # Only epochs of trainings are counted.
+        return query.ask(
+            model,
+            side,
+            rotations=ROTATIONS if is_image and "rotation" in wanted else (),
+            shifts=query.l1_shifts(1) if is_image and "translation" in wanted else (),
+            noise="discriminator" in wanted,
+            gradient="gradient" in wanted,
+        )
 
 
 def _seen_run(run: runs.Run, attacks: Sequence[str], facts: Sequence[str]) -> Watched:
@@ -300,19 +320,9 @@ def watched_training(
             moments[-1].facts["migration"] = sensitivity.migration(before, after)
             del gradients[0]
 
-    watch(model, 0)
-    fit(
-        model,
-        side.train,
-        configuration.recipe,
-        defense=configuration.defense,
-        inference=side.inference,
-        validation=side.validation,
-        build_initial_model=configuration.build_model,
-        seed=configuration.seed_for("fit"),
-        device=configuration.device,
-        on_epoch=watch,
-    )
+    with runs.threads(configuration.threads):
+        watch(model, 0)
+        runs.fit_as_configured(configuration, model, side, on_epoch=watch)
     return moments
 
 

@@ -10,7 +10,8 @@ One's own results lie in `home()/results/PROFILE/PLAN.npz`; the shipped ones in 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,23 +20,28 @@ import torch
 from joblib import Parallel, delayed
 
 from mialib import __version__, progress, runs, shipped
-from mialib.configurations import CODE_VERSION
+from mialib.configurations import CODE_VERSION, Configuration
 from mialib.data import short_name
 from mialib.errors import check_choice, check_range
 from mialib.experiments import plans
 from mialib.experiments.plans import Plan, PlannedRow
-from mialib.experiments.rows import MadeRow, find_row, make_row
-from mialib.experiments.tables import Results
-from mialib.query import pick_device
-from mialib.store import Store, home
+from mialib.experiments.rows import MadeRow, find_row, has_row, make_row
+from mialib.experiments.tables import RECORDS, Results
+from mialib.query import members_then_nonmembers, pick_device
+from mialib.store import Store, as_store, home
 
 
-class Missing(NamedTuple):
-    """What a plan still needs."""
+class Work(NamedTuple):
+    """Rows that are to be made, and the trainings that they need."""
 
     rows: list[PlannedRow]
     trainings: int
-    epochs: int
+    # Of each row; a training that several rows share counts with the first of them.
+    epochs_by_row: list[int]
+
+    @property
+    def epochs(self) -> int:
+        return sum(self.epochs_by_row)
 
     def __str__(self) -> str:
         return f"{len(self.rows)} rows, {self.trainings} trainings of {self.epochs:,} epochs in all"
@@ -55,14 +61,10 @@ def run(
     A training that diverges becomes a row that says so; the others go on.
     """
     plan = plans.load(name, profile)
-    store = store or Store(home() / "runs")
+    store = as_store(store)
     planned = plan.rows(seeds=seeds, data=data)
-    todo = missing(plan, planned, store)
-    if todo.rows:
-        _make_all(plan, todo.rows, store, jobs)
-    gathered = gather(plan, planned, store)
-    gathered.save(own_path(name, profile))
-    return gathered
+    make_all(plan, missing(plan, planned, store), store, jobs=jobs)
+    return write(plan, planned, store)
 
 
 def finished(
@@ -75,66 +77,132 @@ def finished(
 ) -> Results:
     """The rows that the store has already; it trains nothing, and writes nothing."""
     plan = plans.load(name, profile)
-    return gather(plan, plan.rows(seeds=seeds, data=data), store or Store(home() / "runs"))
+    return gather(plan, plan.rows(seeds=seeds, data=data), as_store(store))
 
 
-def missing(plan: Plan, planned: Sequence[PlannedRow], store: Store) -> Missing:
-    """The rows that the store does not have, and the trainings that these need."""
-    rows = [row for row in planned if find_row(row, plan.attacks, plan.facts, store) is None]
-    wanted = {}
+def write(plan: Plan, planned: Sequence[PlannedRow], store: Store) -> Results:
+    """The rows that the store has, written to the plan's results file."""
+    gathered = gather(plan, planned, store)
+    gathered.save(own_path(plan.name, plan.profile))
+    return gathered
+
+
+# What there is to do.
+
+
+def missing(plan: Plan, planned: Sequence[PlannedRow], store: Store | None = None) -> Work:
+    """The rows that the store does not have, and the trainings that these need.
+
+    To know what the store has, it loads the records, and downloads them where they are not here.
+    """
+    _check_planned(plan, planned)
+    store = as_store(store)
+    rows = [row for row in planned if not has_row(row, plan.attacks, plan.facts, store)]
+    return _work(rows, partial(runs.missing, store=store))
+
+
+def in_all(planned: Sequence[PlannedRow]) -> Work:
+    """What the rows need where nothing is there yet; it is told without the records."""
+    return _work(planned, lambda configuration: configuration.chain)
+
+
+def _work(
+    rows: Sequence[PlannedRow], trainings_of: Callable[[Configuration], Sequence[Configuration]]
+) -> Work:
+    """Each training once, though several rows need it."""
+    known: set[tuple[Configuration, bool]] = set()
+    epochs_by_row = []
     for row in rows:
-        for configuration in (row.configuration, *row.shadows):
-            for one, key in runs.missing(configuration, store):
-                wanted[key] = one.recipe.epochs
-    return Missing(rows, len(wanted), sum(wanted.values()))
+        new = _trainings(row, trainings_of) - known
+        known |= new
+        epochs_by_row.append(_epochs(new))
+    return Work(list(rows), len(known), epochs_by_row)
 
 
-def _make_all(plan: Plan, rows: Sequence[PlannedRow], store: Store, jobs: int | None) -> None:
-    """Every row in a process of its own; each is kept as soon as it is made."""
-    if jobs is None:
-        on_cpu = pick_device(rows[0].configuration.device).type == "cpu"
-        jobs = -1 if on_cpu else 1
-    else:
+def _trainings(
+    row: PlannedRow, trainings_of: Callable[[Configuration], Sequence[Configuration]]
+) -> set[tuple[Configuration, bool]]:
+    """What the row needs, and whether it is watched: such a training is done anew, and not kept."""
+    needed = set()
+    for last in (row.configuration, *row.shadows):
+        kept = last.start if row.watch else last
+        if row.watch:
+            needed.add((last, True))
+        if kept is not None:
+            needed |= {(one, False) for one in trainings_of(kept)}
+    return needed
+
+
+def _epochs(trainings: Iterable[tuple[Configuration, bool]]) -> int:
+    return sum(configuration.recipe.epochs for configuration, _ in trainings)
+
+
+def _check_planned(plan: object, planned: object) -> None:
+    if not isinstance(plan, Plan):
+        raise TypeError(f"Expected a plan, as load(…) gives it, found {plan!r}.")
+    is_list = isinstance(planned, list | tuple)
+    if not is_list or not all(isinstance(row, PlannedRow) for row in planned):
+        raise TypeError(f"Expected a plan's rows, as plan.rows() gives them, found {planned!r}.")
+
+
+# Doing it.
+
+
+def make_all(plan: Plan, work: Work, store: Store, *, jobs: int | None = None) -> None:
+    """The rows side by side, by `jobs` processes; each is kept as soon as it is made.
+
+    Unless told, that is one process per core, or 1 with a GPU. The bar counts epochs, because rows
+    differ in length.
+    """
+    if jobs is not None:
         check_range(1, np.inf, whole=True, jobs=jobs)
-    work = [delayed(_make_quietly)(row, plan.attacks, plan.facts, store) for row in rows]
+    if not work.rows:
+        return
+    if jobs is None:
+        on_cpu = pick_device(work.rows[0].configuration.device).type == "cpu"
+        jobs = -1 if on_cpu else 1
     workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
     title = f"{plan.name} at {plan.profile}"
-    with progress.bar(title, total=len(rows), unit="row", delay=0) as advance:
-        for _ in workers(work):
-            advance()
+    with progress.shared_bar(title, work.epochs_by_row, unit="epoch") as counts:
+        tasks = [
+            delayed(_make_counted)(row, plan.attacks, plan.facts, store, count)
+            for row, count in zip(work.rows, counts, strict=True)
+        ]
+        for _ in workers(tasks):
+            pass  # What was made is in the store.
 
 
-def _make_quietly(
-    row: PlannedRow, attacks: Sequence[str], facts: Sequence[str], store: Store
+def _make_counted(
+    row: PlannedRow,
+    attacks: Sequence[str],
+    facts: Sequence[str],
+    store: Store,
+    count: progress.Count,
 ) -> None:
-    """In another process, whose bars nobody sees. What was made is in the store."""
-    with progress.forwarded(_nothing):
+    """Make one row, in whatever process; count its epochs."""
+    with progress.forwarded(count.add_one):
         make_row(row, attacks, facts, store)
-
-
-def _nothing() -> None:
-    """Where the steps of a bar go that nobody sees."""
+    count.complete()  # It may have stopped early, or found what another row has trained.
 
 
 def gather(plan: Plan, planned: Sequence[PlannedRow], store: Store) -> Results:
     """The results of all rows that are there."""
-    made = []
-    for row in planned:
-        made += find_row(row, plan.attacks, plan.facts, store) or []
-    if not made:
+    plans.check_one_split(plan.name, planned)
+    by_row = {}
+    for number, row in enumerate(planned):
+        found = find_row(row, plan.attacks, plan.facts, store)
+        if found is not None:
+            by_row[number] = found
+    if not by_row:
         raise ValueError(
             f"Nothing of the plan {plan.name!r} at {plan.profile!r} is finished yet. "
             f"Run it: mialib run {plan.name} --profile {plan.profile}"
         )
+    made = [one for found in by_row.values() for one in found]
     played = next((one.attacks for one in made if not one.row.failure), made[0].attacks)
     made = [_with_attacks(one, played) for one in made]
-    first = made[0]
-    for one in made:
-        if not np.array_equal(one.is_member, first.is_member):
-            raise ValueError(
-                f"The rows of {plan.name!r} have different members: {first.row.settings} and "
-                f"{one.row.settings}. A plan compares models of the same records."
-            )
+    there = [planned[number] for number in by_row]
+    seconds = [sum(one.row.seconds for one in found) for found in by_row.values()]
     return Results(
         rows=tuple(one.row for one in made),
         attacks=played,
@@ -142,8 +210,8 @@ def gather(plan: Plan, planned: Sequence[PlannedRow], store: Store) -> Results:
         thresholds=np.stack([one.thresholds for one in made]),
         losses=np.stack([one.losses for one in made]),
         correct=np.stack([one.correct for one in made]),
-        is_member=first.is_member,
-        about=_about(plan, planned),
+        is_member=made[0].is_member,
+        about=_about(plan, there) | {"seconds": _seconds_in_all(there, seconds)},
     )
 
 
@@ -152,17 +220,29 @@ def _with_attacks(made: MadeRow, attacks: tuple[str, ...]) -> MadeRow:
     if made.attacks == attacks:
         return made
     if not made.row.failure:
-        raise ValueError(f"Expected the attacks {attacks}, found {made.attacks}.")
+        raise ValueError(
+            f"Expected the attacks {attacks} in every row, found {made.attacks} in "
+            f"{made.row.settings}. A plan compares models that the same attacks can be made on."
+        )
     n = len(made.is_member)
     return MadeRow(
         row=made.row,
         attacks=attacks,
         ranks=np.zeros((len(attacks), n), np.uint16),
-        thresholds=np.zeros(len(attacks), np.uint16),
+        thresholds=np.zeros(len(attacks), np.uint32),
         losses=made.losses,
         correct=made.correct,
         is_member=made.is_member,
     )
+
+
+def _seconds_in_all(planned: Sequence[PlannedRow], seconds: Sequence[float]) -> int:
+    """Of one core, for all trainings, each once; from what every row took with those it shares."""
+    total = 0.0
+    new_epochs = in_all(planned).epochs_by_row
+    for row, new, taken in zip(planned, new_epochs, seconds, strict=True):
+        total += taken * new / in_all([row]).epochs
+    return round(total)
 
 
 def _about(plan: Plan, planned: Sequence[PlannedRow]) -> dict[str, Any]:
@@ -174,6 +254,7 @@ def _about(plan: Plan, planned: Sequence[PlannedRow]) -> dict[str, Any]:
         "about": plan.about,
         "data": short_name(configuration.data),
         "fingerprint": configuration.records().fingerprint,
+        RECORDS: members_then_nonmembers(configuration.side_records()).fingerprint,
         "seeds": sorted({row.seed for row in planned}),
         "device": pick_device(configuration.device).type,
         "mialib": __version__,
@@ -222,12 +303,14 @@ def results(name: str, profile: str) -> Results:
 
 def _from(path: Path, source: str) -> Results:
     found = Results.read(path)
-    seconds = sum(row.seconds for row in found.rows)
-    found.about["source"] = f"{source} {_cost(seconds, found.about)}"
+    found.about["source"] = f"{source} {_cost(found.about)}"
     return found
 
 
-def _cost(seconds: float, about: dict[str, Any]) -> str:
+def _cost(about: dict[str, Any]) -> str:
+    seconds = about.get("seconds", 0)
     hours = seconds / 3600
     time_taken = f"{hours:.1f} hours" if hours >= 1 else f"{seconds / 60:.0f} minutes"
-    return f"Their trainings took {time_taken} of one core ({about.get('device', 'cpu')})."
+    device = about.get("device", "cpu")
+    where = "one core" if device == "cpu" else f"one device ({device})"
+    return f"Their trainings took about {time_taken} of {where}."

@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -30,13 +31,15 @@ from typing import Any
 import numpy as np
 
 from mialib import metrics
-from mialib.errors import as_path, check_choice
+from mialib.errors import as_array, as_path, check_choice, check_range, plain_tuple
 from mialib.estimates import Estimate
 from mialib.experiments.repeats import over_seeds_and_records, record_counts
 from mialib.signals import as_rows
 
 VERSION = 1  # of the file
-MOST_RECORDS = 2**16  # whose ranks fit
+MOST_RECORDS = 2**24  # whose ranks fit
+RECORDS = "records"  # the entry of `about` that tells by a hash which records were scored
+ARRAYS = {"ranks": "iu", "thresholds": "iu", "losses": "f", "correct": "b", "is_member": "b"}
 NUMBERS = ("accuracy", "advantage", "auc", "tpr", "highest", "mean", "p1", "loss_gap")
 
 
@@ -48,7 +51,8 @@ class Row:
     seed       decides first weights and batches of target and shadow
     accuracy   of the target on each part: train, test, …
     loss_gap   mean loss of its non-members minus that of its members
-    seconds    that target and shadow took to train
+    seconds    that target and shadow took to train, with the trainings before; where every epoch is
+               a row, its share
     facts      what else the plan asked for
     failure    why there are no scores; nothing where there are
     """
@@ -66,7 +70,8 @@ class Row:
 class Results:
     """Rows, and what the attacks found in them.
 
-    ranks        (rows, attacks, n) uint16: each record's score as a rank, higher = member
+    ranks        (rows, attacks, n): each record's score as a rank, higher = member; uint16, or
+                 uint32 where there are more records than that has numbers
     thresholds   (rows, attacks): ranks from here on are called members, by shadows' thresholds
     losses       (rows, n) float16: the target's loss on each record
     correct      (rows, n) bool: whether the target classifies it rightly
@@ -84,6 +89,15 @@ class Results:
     about: dict[str, Any]
 
     def __post_init__(self):
+        _check_rows(self.rows)
+        _check_names(self.attacks)
+        for name, kind in ARRAYS.items():
+            array = as_array(getattr(self, name), kind=kind, what=name)
+            object.__setattr__(self, name, array)
+        if self.is_member.ndim != 1:
+            raise ValueError(f"Results need is_member (n,), found {self.is_member.shape}.")
+        if not isinstance(self.about, dict):
+            raise TypeError(f"about must be a dictionary, found {self.about!r}.")
         rows = len(self.rows)
         n = len(self.is_member)
         expected = {
@@ -114,11 +128,9 @@ class Results:
         names = dict.fromkeys(name for row in self.rows for name in row.settings)
         for name in settings:
             check_choice("setting", name, names)
-        fitting = [
-            number
-            for number, row in enumerate(self.rows)
-            if all(row.settings.get(name) == value for name, value in settings.items())
-        ]
+        # A file has lists where a plan has tuples.
+        wanted = {name: plain_tuple(value) for name, value in settings.items()}
+        fitting = [number for number, row in enumerate(self.rows) if _has(row, wanted)]
         return self._chosen(fitting)
 
     def find(self, **settings: Any) -> Results:
@@ -148,7 +160,7 @@ class Results:
 
     def seeds(self, chosen: Iterable[int]) -> Results:
         """The rows with these seeds."""
-        wanted = set(chosen)
+        wanted = _as_seeds(chosen)
         return self._chosen([k for k, row in enumerate(self.rows) if row.seed in wanted])
 
     def take(self, records: np.ndarray) -> Results:
@@ -163,13 +175,22 @@ class Results:
         )
 
     def joined(self, *others: Results) -> Results:
-        """These rows and those of other results with the same records and attacks."""
-        everything = (self, *others)
+        """These rows, and those of other results with the same records and attacks.
+
+        A setting and seed that two plans have in common, such as the undefended model, counts once.
+        """
+        everything: list[Results] = [self]
+        known = {_identity(row) for row in self.rows}
         for other in others:
+            self._check_same_records(other)
             if other.attacks != self.attacks:
-                raise ValueError(f"Expected the attacks {self.attacks}, found {other.attacks}.")
-            if not np.array_equal(other.is_member, self.is_member):
-                raise ValueError("The results have different members, so nothing can be paired.")
+                raise ValueError(
+                    f"Expected the attacks {self.attacks}, found {other.attacks}. "
+                    "Only results of the same attacks can be joined."
+                )
+            new = [k for k, row in enumerate(other.rows) if _identity(row) not in known]
+            known |= {_identity(row) for row in other.rows}
+            everything.append(other._chosen(new))
         return replace(
             self,
             rows=tuple(row for one in everything for row in one.rows),
@@ -195,8 +216,7 @@ class Results:
         """The numbers of each setting's rows."""
         numbers: dict[str, list[int]] = {}
         for number, row in enumerate(self.rows):
-            name = json.dumps(row.settings, sort_keys=True)
-            numbers.setdefault(name, []).append(number)
+            numbers.setdefault(_setting_name(row), []).append(number)
         return numbers
 
     # Numbers of one setting.
@@ -245,14 +265,24 @@ class Results:
 
         strong.paired(plain, "tpr", "loss", fpr=0.01) compares what `tpr("loss", fpr=0.01)` gives.
         """
-        if not np.array_equal(self.is_member, other.is_member):
-            raise ValueError("The two settings have different members, so nothing can be paired.")
+        self._check_same_records(other)
         common = sorted({row.seed for row in self.rows} & {row.seed for row in other.rows})
         if not common:
             raise ValueError("The two settings have no seed in common, so nothing can be paired.")
         here = self._in_order_of(common).draws(what, *arguments, **options)
         there = other._in_order_of(common).draws(what, *arguments, **options)
         return over_seeds_and_records(here - there)
+
+    def _check_same_records(self, other: Results) -> None:
+        """Refuse to compare models of different members, record by record."""
+        if not isinstance(other, Results):
+            raise TypeError(f"Expected other Results, found {other!r}.")
+        dealt = [one.about[RECORDS] for one in (self, other) if RECORDS in one.about]
+        if len(set(dealt)) > 1 or not np.array_equal(self.is_member, other.is_member):
+            raise ValueError(
+                "The two results have different members, so nothing can be paired. "
+                "Compare settings of the same records, split alike."
+            )
 
     def _in_order_of(self, seeds: Sequence[int]) -> Results:
         place = {row.seed: number for number, row in enumerate(self.rows)}
@@ -265,6 +295,12 @@ class Results:
             raise ValueError(
                 f"A number belongs to one setting, found {len(self._by_setting)}. "
                 "Choose one with find(…)."
+            )
+        failed = [row for row in self.rows if row.failure]
+        if failed:
+            raise ValueError(
+                f"{len(failed)} of {len(self)} trainings failed ({failed[0].failure}), and have no "
+                "number. Take the others with finished()."
             )
         return getattr(self, f"_draw_{what}")(*arguments, **options)
 
@@ -291,9 +327,11 @@ class Results:
         non_members = int((~self.is_member).sum())
         if not metrics.resolvable(fpr, non_members):
             raise ValueError(
-                f"A TPR at {fpr:.1%} FPR is not resolvable with {non_members:,} non-members."
+                f"A TPR at {float(fpr):.1%} FPR is not resolvable with {non_members:,} "
+                "non-members. Ask for a higher FPR."
             )
-        return np.stack([metrics.largest_tpr(*curve, fpr) for curve in self._curves(attack)])
+        limit = float(fpr)
+        return np.stack([metrics.largest_tpr(*curve, limit) for curve in self._curves(attack)])
 
     def _draw_highest(self, number: str = "advantage", **options: Any) -> np.ndarray:
         return self._over_attacks(number, **options).max(axis=1)
@@ -329,8 +367,9 @@ class Results:
     def roc(self, attack: str, fpr: np.ndarray) -> np.ndarray:
         """The TPR of each seed at each of these FPRs: (seeds, points)."""
         place = self._place(attack)
-        curves = [metrics.roc(ranks, self.is_member) for ranks in self.ranks[:, place]]
-        limits = np.asarray(fpr, float)
+        check_range(0, 1, many=True, fpr=fpr)
+        limits = as_array(fpr, kind="iuf", what="fpr")
+        curves = [metrics.roc(ranks, self.is_member) for ranks in self.finished().ranks[:, place]]
         return np.stack([_tpr_at(curve, limits) for curve in curves])
 
     # Files.
@@ -338,6 +377,8 @@ class Results:
     def save(self, path: Path) -> None:
         """Write one file; it is there whole or not at all."""
         path = as_path(path)
+        if not path.name:
+            raise ValueError(f"Results are written to a file such as past.npz, found {path}.")
         path.parent.mkdir(parents=True, exist_ok=True)
         about = {
             "version": VERSION,
@@ -350,9 +391,10 @@ class Results:
             np.savez_compressed(
                 unfinished,
                 contents=np.array(json.dumps(about, ensure_ascii=False)),
-                # A rank's two bytes apart, the high ones are nearly all alike.
+                # With a rank's bytes apart, the high ones are nearly all alike.
                 low=(self.ranks & 255).astype(np.uint8),
-                high=(self.ranks >> 8).astype(np.uint8),
+                high=(self.ranks >> 8 & 255).astype(np.uint8),
+                **self._highest_bytes(),  # type: ignore[arg-type]
                 thresholds=self.thresholds,
                 losses=self.losses,
                 correct=np.packbits(self.correct, axis=-1),
@@ -362,18 +404,26 @@ class Results:
         finally:
             unfinished.unlink(missing_ok=True)
 
+    def _highest_bytes(self) -> dict[str, np.ndarray]:
+        """Of ranks that two bytes do not hold; usually nothing."""
+        if self.ranks.max(initial=0) < 2**16:
+            return {}
+        return {"highest": (self.ranks >> 16).astype(np.uint8)}
+
     @classmethod
     def read(cls, path: Path) -> Results:
+        """The results that `save` wrote."""
         path = as_path(path)
         try:
-            with np.load(path, allow_pickle=False) as file:
+            # np.load would take a file of another kind for a pickle.
+            with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as file:
                 contents = json.loads(str(file["contents"]))
                 arrays = {name: file[name] for name in file.files if name != "contents"}
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise ValueError(
                 f"{path.name} is not a whole results file ({error}). Make it again with mialib run."
             ) from None
-        found = contents.get("version")
+        found = contents.get("version") if isinstance(contents, dict) else None
         if found != VERSION:
             raise ValueError(
                 f"{path.name} has version {found}, and this mialib reads {VERSION}. "
@@ -383,13 +433,52 @@ class Results:
         return cls(
             rows=tuple(Row(**row) for row in contents["rows"]),
             attacks=tuple(contents["attacks"]),
-            ranks=arrays["high"].astype(np.uint16) << 8 | arrays["low"],
+            ranks=_joined_bytes(arrays),
             thresholds=arrays["thresholds"],
             losses=arrays["losses"],
             correct=np.unpackbits(arrays["correct"], axis=-1, count=n).astype(bool),
             is_member=arrays["is_member"],
             about=contents["about"],
         )
+
+
+def _joined_bytes(arrays: dict[str, np.ndarray]) -> np.ndarray:
+    """The ranks whose bytes `save` put apart."""
+    two_bytes = arrays["high"].astype(np.uint16) << 8 | arrays["low"]
+    if "highest" not in arrays:
+        return two_bytes
+    return arrays["highest"].astype(np.uint32) << 16 | two_bytes
+
+
+def _check_rows(rows: object) -> None:
+    if not isinstance(rows, tuple) or not all(isinstance(row, Row) for row in rows):
+        raise TypeError(f"Results need a tuple of Rows, found {rows!r}.")
+
+
+def _check_names(attacks: object) -> None:
+    if not isinstance(attacks, tuple) or not all(isinstance(name, str) for name in attacks):
+        raise TypeError(f"Results need a tuple of the attacks' names, found {attacks!r}.")
+
+
+def _identity(row: Row) -> tuple[str, int]:
+    """What tells a row from the others: its setting, and its seed."""
+    return _setting_name(row), row.seed
+
+
+def _setting_name(row: Row) -> str:
+    return json.dumps(row.settings, sort_keys=True)
+
+
+def _has(row: Row, wanted: dict[str, Any]) -> bool:
+    return all(plain_tuple(row.settings.get(name)) == value for name, value in wanted.items())
+
+
+def _as_seeds(chosen: Iterable[int]) -> set[int]:
+    listed = list(chosen) if isinstance(chosen, set | frozenset) else chosen
+    seeds = as_array(listed, kind="iu", what="seeds")
+    if seeds.ndim != 1:
+        raise ValueError(f"Expected several seeds, such as [0, 1], found {chosen!r}.")
+    return set(seeds.tolist())
 
 
 def _tpr_at(curve: metrics.Roc, limits: np.ndarray) -> np.ndarray:
@@ -403,9 +492,17 @@ def as_ranks(scores: np.ndarray, threshold: float) -> tuple[np.ndarray, int]:
     >>> as_ranks(np.array([0.5, -1.0, 0.5, 7.0]), threshold=0.6)
     (array([1, 0, 1, 2], dtype=uint16), 2)
     """
+    scores = as_array(scores, kind="biuf", what="Scores")
+    if scores.ndim != 1 or np.isnan(scores).any():
+        raise ValueError(f"Expected one score per record and no NaN, found {scores.shape}.")
     if len(scores) >= MOST_RECORDS:
         raise ValueError(
             f"Ranks of at most {MOST_RECORDS - 1:,} records fit, found {len(scores):,}."
         )
+    place = as_array(threshold, kind="iuf", what="threshold")
+    if place.ndim != 0 or np.isnan(place):
+        raise ValueError(f"threshold must be one number, found {threshold}.")
     distinct, ranks = np.unique(scores, return_inverse=True)
-    return ranks.astype(np.uint16), int(np.searchsorted(distinct, threshold, side="left"))
+    # A threshold above all scores has the next rank, which must fit, too.
+    kind = np.uint16 if len(distinct) < 2**16 else np.uint32
+    return ranks.astype(kind), int(np.searchsorted(distinct, place, side="left"))

@@ -109,6 +109,16 @@ def test_other_records_take_the_place_of_the_profiles():
         ("[[quick.settings]]\nrounds = true", "rounds = true is for IMP"),
         ("[[quick.settings]]\nseeds = 0", "seeds"),
         ("[[quick.settings]]\nwatch = 3", "watch"),
+        ("[[quick.settings]]\nrecipe = 3", "recipe must be a table"),
+        ('[[quick.settings]]\ndefense = "Past"', "defense must be a table"),
+        ("settings = []", "settings]] at least"),
+        ("[[quick.settings]]\n[[clas.settings]]", "did you mean 'class'"),
+        ('like = "class"\n[class]\nlike = "quick"', "no profile to be like 'quick'"),
+        ("[[quick.settings]]\nseeds = []", "one seed at least"),
+        ("[[quick.settings]]\nseeds = [1, 1]", "each of them once"),
+        ('[[quick.settings]]\n[[quick.settings]]\nexperiment = "baskets"', "different members, by"),
+        ("[[quick.settings]]\n[[quick.settings]]", "two settings with the same words"),
+        ("[[quick.settings]]\nrecipe = {batch_size=[10, 20]}", "tell them apart by `called`"),
     ],
 )
 def test_a_setting_that_means_nothing_is_refused_before_anything_trains(text, sentence):

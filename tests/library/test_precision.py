@@ -134,6 +134,13 @@ def test_a_processor_without_bfloat16_says_so_and_goes_on(monkeypatch):
         pass
 
 
+def test_a_torch_without_onednn_is_not_asked_for_it(monkeypatch):
+    """On Apple's processors torch.ops.mkldnn has no such function."""
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    monkeypatch.setattr(torch.ops, "mkldnn", None)
+    assert resolve("auto", CPU) == "float32"
+
+
 def test_the_key_has_the_precision_that_is_computed_in(monkeypatch):
     plain = Configuration(data="digits", model="mlp", recipe=Recipe(epochs=1))
     automatic = plain.but(recipe=Recipe(epochs=1, precision="auto"))

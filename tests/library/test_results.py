@@ -1,12 +1,15 @@
 """Every number of a setting follows from ranks, seed by seed; and files that are what they say."""
 
+from contextlib import suppress
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mialib import metrics
-from mialib.experiments.tables import Results, as_ranks
+from mialib.experiments.tables import RECORDS, Results, as_ranks
 from small_results import results
 
 N = 60
@@ -198,3 +201,89 @@ def test_arrays_of_another_shape_are_refused(both):
             both.is_member,
             {},
         )
+
+
+def failed(both, number):
+    """The same results, whose row of this number has failed."""
+    rows = list(both.rows)
+    rows[number] = replace(rows[number], failure="a loss became NaN")
+    return replace(both, rows=tuple(rows))
+
+
+def test_a_training_that_failed_has_no_number(both):
+    """Its scores are zeros: it would pass for a defense that gives nothing away."""
+    first, _ = failed(both, 1).settings()
+    with pytest.raises(ValueError, match=r"1 of 3 trainings failed \(a loss became NaN\)"):
+        first.highest()
+    assert len(first.finished()) == 2
+    assert first.finished().highest().value > 0
+    assert len(first.roc("loss", np.array([0.1]))) == 2
+
+
+def test_what_two_plans_share_counts_once(both):
+    plain = both.find(defense="Plain")
+    assert len(plain.joined(both)) == 6
+    assert plain.joined(both).find(defense="Plain").auc("loss") == plain.auc("loss")
+    with pytest.raises(TypeError, match="Expected other Results, found 3"):
+        plain.joined(3)
+
+
+def test_records_that_were_dealt_otherwise_are_not_compared(both):
+    """As many members, in the same places, and yet they are others."""
+    here = replace(both, about={RECORDS: "a"})
+    there = replace(both, about={RECORDS: "b"})
+    with pytest.raises(ValueError, match="different members"):
+        here.joined(there)
+    with pytest.raises(ValueError, match="different members"):
+        here.find(defense="Plain").paired(there.find(defense="Past"), "auc", "loss")
+
+
+def test_more_records_than_two_bytes_can_rank(tmp_path):
+    """Purchase100 whole has 65,774 members and non-members of the target."""
+    n = 2**16 + 100
+    scores = np.random.default_rng(0).permutation(n).astype(float)
+    is_member = np.arange(n) % 2 == 0
+    many = results(scores[None, None], is_member, thresholds=n / 2)
+    many.save(tmp_path / "many.npz")
+    again = Results.read(tmp_path / "many.npz")
+    assert np.array_equal(again.ranks[0, 0], scores)
+    found = metrics.roc(again.ranks[0, 0], again.is_member)
+    assert np.array_equal(found.tpr, metrics.roc(scores, is_member).tpr)
+
+
+def test_a_file_finds_its_settings_again(tmp_path):
+    """JSON has lists where a plan has tuples."""
+    scores = np.random.default_rng(0).random((1, 1, 2 * N))
+    made = results(scores, IS_MEMBER, settings=[{"defense": "Plain", "widths": (8, 4)}])
+    made.save(tmp_path / "r.npz")
+    for one in (made, Results.read(tmp_path / "r.npz")):
+        assert len(one.where(widths=(8, 4))) == len(one.where(widths=[8, 4])) == 1
+        assert len(one.where(widths=np.array([8, 5]))) == 0
+
+
+def test_a_damaged_file_is_said_wherever_it_is_damaged(both, tmp_path):
+    path = tmp_path / "r.npz"
+    both.save(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.integers(len(whole), size=40):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :])
+        with suppress(ValueError):  # Anything else is an accident.
+            Results.read(path)
+
+
+@pytest.mark.parametrize("limits", [[-0.1], [0.1, np.nan], [2], "0.1"])
+def test_an_fpr_outside_its_range_has_no_tpr(both, limits):
+    with pytest.raises(ValueError, match=r"fpr must be a number in 0 … 1"):
+        both.find(defense="Plain").roc("loss", limits)
+
+
+def test_a_number_needs_both_kinds_of_records(both):
+    with pytest.raises(ValueError, match="needs members and non-members, found 40 members"):
+        both.take(IS_MEMBER).find(defense="Plain").accuracy()
+
+
+@pytest.mark.parametrize("scores", [[0.1, np.nan], [[0.1, 0.2]]])
+def test_scores_that_have_no_rank_are_refused(scores):
+    with pytest.raises(ValueError, match="one score per record and no NaN"):
+        as_ranks(np.array(scores), 0.5)

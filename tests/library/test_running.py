@@ -2,14 +2,18 @@
 
 import subprocess
 import sys
+import warnings
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import small_results
-from mialib import attacks, cli, metrics, runs
-from mialib.defenses import DEFENSES
+from mialib import attacks, cli, data, metrics, progress, runs
+from mialib.defenses import DEFENSES, Plain
 from mialib.experiments import plans, rows, running
 from mialib.experiments.plans import PlannedRow
 from mialib.experiments.rows import make_row
@@ -29,7 +33,7 @@ def store(tmp_path_factory):
 @pytest.fixture(scope="module")
 def made(store):
     plan = tiny_plan()
-    running._make_all(plan, plan.rows(), store, jobs=1)
+    running.make_all(plan, running.missing(plan, plan.rows(), store), store, jobs=1)
     return running.gather(plan, plan.rows(), store)
 
 
@@ -54,7 +58,7 @@ def test_a_row_is_what_its_models_and_attacks_say(store, made):
 def test_nothing_is_made_twice(store, made, monkeypatch):
     monkeypatch.setattr(rows, "_attacked", None)  # Calling it would fail.
     plan = tiny_plan()
-    assert running.missing(plan, plan.rows(), store) == ([], 0, 0)
+    assert running.missing(plan, plan.rows(), store) == ([], 0, [])
     again = running.gather(plan, plan.rows(), store)
     assert np.array_equal(again.ranks, made.ranks)
 
@@ -96,12 +100,118 @@ def test_every_epoch_is_watched(store):
     assert "migration" not in moments[0].row.facts
 
 
+def test_a_watched_training_counts_though_its_run_is_there(store, made):
+    """It is done anew, because a run keeps no model of its epochs."""
+    plan = tiny_plan(facts=("weights",))
+    watched = PlannedRow(TINY, {"defense": "Plain"}, watch=True)
+    todo = running.missing(plan, [watched], store)
+    assert (todo.trainings, todo.epochs) == (2, 4)
+    tuned = PlannedRow(TINY.then(Plain(), TINY.recipe), {"defense": "Plain"}, watch=True)
+    todo = running.missing(plan, [tuned, watched], store)
+    assert todo.epochs_by_row == [4, 4], "the training before is there"
+
+
+def test_a_watched_target_may_train_longer_than_its_shadow(store, monkeypatch):
+    class EarlierOnShadows(Defense):
+        def end_epoch(self, training):
+            return is_shadow(training)
+
+    shadow_records = TINY.but(side="shadow").side_records().train
+
+    def is_shadow(training):
+        return np.array_equal(training.members[1].numpy(), shadow_records.y)
+
+    monkeypatch.setitem(DEFENSES, "EarlierOnShadows", EarlierOnShadows)
+    planned = PlannedRow(TINY.but(defense=EarlierOnShadows()), {"defense": "x"}, watch=True)
+    with warnings.catch_warnings(action="ignore"):  # The class is one of the test's own.
+        moments = make_row(planned, ATTACKS, (), store)
+    assert [one.row.settings["epoch"] for one in moments] == [0, 1, 2]
+    assert all(one.row.seconds > 0 for one in moments)
+
+
+def test_a_watched_training_has_the_threads_of_its_configuration(store, monkeypatch):
+    seen = []
+    monkeypatch.setattr(rows, "_seen_model", lambda *_: seen.append(torch.get_num_threads()))
+    more = torch.get_num_threads() + 1
+    rows.watched_training(TINY.but(threads=more), ATTACKS, (), store)
+    assert set(seen) == {more}
+
+
+def test_the_bar_counts_the_epochs_of_missing_trainings_and_nothing_else(tmp_path, monkeypatch):
+    """Neither turned copies of images nor a training that another row has done."""
+    shown = []
+
+    @contextmanager
+    def noted(description, *, total, unit, delay=2.0):
+        assert (total, unit) == (8, "epoch")
+        yield lambda: shown.append(1)
+
+    images = TINY.but(size=120, model="resnet20", options={"width": 4})
+    base = PlannedRow(images, {"defense": "Plain"})
+    tuned = PlannedRow(images.then(Plain(), TINY.recipe), {"defense": "tuned"})
+    plan = tiny_plan(attacks=("loss", "rotation"))
+    store = Store(tmp_path)
+    todo = running.missing(plan, [base, tuned], store)
+    assert todo.epochs_by_row == [4, 4]
+    monkeypatch.setattr(progress, "bar", forwarding(noted))
+    running.make_all(plan, todo, store, jobs=1)
+    assert len(shown) == 8
+
+
+def forwarding(outermost):
+    """`progress.bar`, whose outermost bar is another."""
+    real = progress.bar
+
+    @contextmanager
+    def bar(*arguments, **options):
+        if progress._outer.get() is None:
+            with outermost(*arguments, **options) as advance, progress.silent():
+                yield advance
+        else:
+            with real(*arguments, **options) as advance:
+                yield advance
+
+    return bar
+
+
+def test_a_full_disk_loses_no_row(tmp_path, monkeypatch):
+    plan = tiny_plan()
+    store = Store(tmp_path)
+    planned = plan.rows(seeds=1)
+    real = rows.write_rows
+    calls = []
+
+    def full(made, folder):
+        calls.append(folder)
+        if len(calls) == 2:
+            raise OSError(28, "No space left on device")
+        real(made, folder)
+
+    monkeypatch.setattr(rows, "write_rows", full)
+    with pytest.raises(OSError, match=r"Free some space.*Nothing finished was lost"):
+        running.make_all(plan, running.missing(plan, planned, store), store, jobs=1)
+    todo = running.missing(plan, planned, store)
+    assert (len(todo.rows), todo.trainings) == (1, 0), "the models of the second row are there"
+    running.make_all(plan, todo, store, jobs=1)
+    assert len(running.gather(plan, planned, store)) == 2
+
+
+def test_what_rows_share_was_trained_once(store, made):
+    """Ten tunings of one model do not take ten times its training."""
+    plain = PlannedRow(TINY, {"defense": "Plain"})
+    tuned = PlannedRow(TINY.then(Plain(), TINY.recipe), {"defense": "tuned"})
+    assert running._seconds_in_all([plain, tuned], [10.0, 20.0]) == 20
+
+
 def test_rows_of_other_records_are_not_mixed(store, made):
     plan = tiny_plan()
     elsewhere = PlannedRow(TINY.but(split_seed=5, split="halves"), {"defense": "Plain"})
     make_row(elsewhere, plan.attacks, plan.facts, store)
     with pytest.raises(ValueError, match="have different members"):
         running.gather(plan, [*plan.rows(), elsewhere], store)
+    dealt_anew = PlannedRow(TINY.but(split_seed=5), {"defense": "Plain"})
+    with pytest.raises(ValueError, match="different members, by split_seed: 0, 5"):
+        running.gather(plan, [*plan.rows(), dealt_anew], store)
 
 
 def test_twenty_kills_cost_time_and_nothing_else(tmp_path, store, made):
@@ -133,6 +243,27 @@ def test_the_command_runs_and_says_what_it_did(at_home, capsys):
     assert (at_home / "results" / "quick" / "tiny.npz").exists()
     assert cli.main(["run", "past", "--finished"]) == 0
     assert "missing: 0 rows" in capsys.readouterr().out
+
+
+def test_a_dry_run_needs_no_data(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MIALIB_HOME", str(tmp_path))
+    monkeypatch.setattr(data, "load", None)  # Calling it would fail.
+    assert cli.main(["run", "past", "--profile", "class", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "\n42 rows, 84 trainings of 1,740 epochs in all.\n" in said
+    assert "The records of cifar10 are not here yet" in said
+    assert not list(tmp_path.iterdir()), "something was written"
+
+
+def test_a_dry_run_with_data_that_nobody_has_is_refused(capsys):
+    assert cli.main(["run", "past", "--data", "cifra10", "--dry-run"]) == 1
+    assert "did you mean 'cifar10'" in capsys.readouterr().err
+
+
+def test_a_table_without_the_loss_attack(made):
+    without = replace(made, attacks=("margin", "entropy"))
+    assert "highest advantage" in cli.table(without)
+    assert "AUC of the loss" not in cli.table(without)
 
 
 def test_what_is_not_begun_cannot_be_written(at_home, capsys):

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from tqdm.notebook import tqdm as notebook_bar
@@ -732,3 +733,14 @@ def test_the_same_configuration_gives_the_same_numbers_as_ever(tiny, kept, model
         "CODE_VERSION, so that no old run is taken for a new one, and write the new numbers beside "
         "it here."
     )
+
+
+def test_a_disk_that_is_full_when_the_weights_are_written_is_explained(tiny, tmp_path, monkeypatch):
+    """Safetensors has an error of its own for it, which is no OSError."""
+
+    def full(model, path):
+        raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(safetensors.torch, "save_model", full)
+    with pytest.raises(OSError, match=r"No space left on device\. Free some space"):
+        runs.get(tiny, store=Store(tmp_path))

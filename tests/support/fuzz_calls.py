@@ -4,9 +4,11 @@ Every entry makes its call anew, because some of them change what they are given
 never changed is made once, in the cached functions at the top.
 """
 
+import os
 import tempfile
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import torch
@@ -20,10 +22,13 @@ from mialib import (
     data,
     defenses,
     errors,
+    estimates,
+    experiments,
     exposure,
     metrics,
     models,
     origins,
+    precision,
     profiles,
     query,
     runs,
@@ -36,8 +41,11 @@ from mialib import (
 from mialib.configurations import Configuration
 from mialib.data import Records
 from mialib.defenses.advreg import Attacker
+from mialib.experiments import repeats, rows, running
+from mialib.experiments.tables import as_ranks
 from mialib.sparsity import butterfly, chains, magnitude
 from mialib.training import Recipe, fit
+from small_results import results as made_up_results
 
 RNG_SEED = 0
 
@@ -207,6 +215,51 @@ def risk() -> exposure.Risk:
     return exposure.risk(np.stack([scores(), scores()]), np.stack([truth(), ~truth()]), fpr=0.1)
 
 
+@cache
+def table() -> experiments.Results:
+    """Two settings with two seeds each."""
+    settings = [{"defense": "Plain"}] * 2 + [{"defense": "Past", "lam": 0.1}] * 2
+    found = np.stack([scores(), -scores()])
+    return made_up_results(np.stack([found] * 4), truth(), settings=settings)
+
+
+def one_setting() -> experiments.Results:
+    return table().find(defense="Plain")
+
+
+@cache
+def small_plan() -> experiments.Plan:
+    return experiments.load("baskets", "quick")
+
+
+@cache
+def plan_store() -> store.Store:
+    """The first row of the plan is there, and says that it failed: that takes no time."""
+    there = store.Store(folder() / "plan")
+    plan = small_plan()
+    planned = plan.rows(seeds=1)[0]
+    key = rows.row_key(planned, plan.attacks, plan.facts)
+    failed = rows.failed_row(planned, plan.attacks, "it was never trained")
+    there.get(key, lambda place: rows.write_rows([failed], place))
+    return there
+
+
+@cache
+def saved_results() -> Path:
+    """A home with results in it."""
+    home = folder() / "home"
+    with mock.patch.dict(os.environ, MIALIB_HOME=str(home)):
+        path = running.own_path("past", "quick")
+    table().save(path)
+    return path
+
+
+def results_at_home(name: str, profile: str) -> experiments.Results:
+    home = saved_results().parents[2]
+    with mock.patch.dict(os.environ, MIALIB_HOME=str(home)):
+        return experiments.results(name, profile)
+
+
 def small_store() -> store.Store:
     return store.Store(folder() / "store")
 
@@ -247,6 +300,10 @@ CALLS = {
     "mialib.metrics.p1": lambda: Call(metrics.p1, 0.7, 0.3),
     "mialib.metrics.defense_level": lambda: Call(metrics.defense_level, 60.0),
     "mialib.metrics.significant": lambda: Call(metrics.significant, [0.1, 0.2, 0.3], [0.5, 0.6]),
+    "mialib.metrics.weighted_roc": lambda: Call(
+        metrics.weighted_roc, scores(), *repeats.record_counts(truth())
+    ),
+    "mialib.estimates.words": lambda: Call(estimates.words, estimates.Estimate(0.1, 0.05, 0.2)),
     "mialib.exposure.agreement": lambda: Call(
         exposure.agreement, {"a": truth(), "b": ~truth()}, truth()
     ),
@@ -292,6 +349,7 @@ CALLS = {
     "mialib.bank.load": lambda: Call(bank.load, "letters"),
     # Records and splits.
     "mialib.data.load": lambda: Call(data.load, "digits", size=30),
+    "mialib.data.is_here": lambda: Call(data.is_here, "digits"),
     "mialib.data.records.short_name": lambda: Call(data.short_name, "photos/cifar10.npz"),
     "mialib.data.records.Records": lambda: Call(
         Records, "own", members().x, members().y, 10, (0.5,), (2.0,), np.arange(20)
@@ -519,6 +577,59 @@ CALLS = {
     "mialib.store.write_json": lambda: Call(store.write_json, folder() / "a.json", {"a": 1}),
     "mialib.store.read_json": lambda: Call(store.read_json, saved_json()),
     "mialib.profiles.load": lambda: Call(profiles.load, "quick"),
+    "mialib.store.as_store": lambda: Call(store.as_store, small_store()),
+    "mialib.runs.missing": lambda: Call(runs.missing, configuration(), store=run_store()),
+    "mialib.precision.resolve": lambda: Call(precision.resolve, "auto", torch.device("cpu")),
+    "mialib.precision.has_bfloat16": lambda: Call(precision.has_bfloat16, torch.device("cpu")),
+    # Experiments.
+    "mialib.experiments.plans.load": lambda: Call(experiments.load, "baskets", "quick"),
+    "mialib.experiments.plans.Plan.rows": lambda: Call(small_plan().rows, seeds=1, data="digits"),
+    "mialib.experiments.running.finished": lambda: Call(
+        experiments.finished, "baskets", "quick", seeds=1, data="shoppers", store=plan_store()
+    ),
+    "mialib.experiments.running.missing": lambda: Call(
+        experiments.missing, small_plan(), small_plan().rows(seeds=1), plan_store()
+    ),
+    "mialib.experiments.running.results": lambda: Call(results_at_home, "past", "quick"),
+    "mialib.experiments.tables.Results": lambda: Call(
+        experiments.Results,
+        table().rows,
+        table().attacks,
+        table().ranks,
+        table().thresholds,
+        table().losses,
+        table().correct,
+        table().is_member,
+        {},
+    ),
+    "mialib.experiments.tables.Results.where": lambda: Call(table().where, defense="Past", lam=0.1),
+    "mialib.experiments.tables.Results.find": lambda: Call(table().find, defense="Past", lam=0.1),
+    "mialib.experiments.tables.Results.seeds": lambda: Call(table().seeds, np.array([0, 1])),
+    "mialib.experiments.tables.Results.take": lambda: Call(table().take, np.arange(30)),
+    "mialib.experiments.tables.Results.joined": lambda: Call(table().joined, table()),
+    "mialib.experiments.tables.Results.advantage": lambda: Call(one_setting().advantage, "loss"),
+    "mialib.experiments.tables.Results.auc": lambda: Call(one_setting().auc, "loss"),
+    "mialib.experiments.tables.Results.tpr": lambda: Call(one_setting().tpr, "loss", fpr=0.1),
+    "mialib.experiments.tables.Results.highest": lambda: Call(
+        one_setting().highest, "tpr", fpr=0.1
+    ),
+    "mialib.experiments.tables.Results.mean": lambda: Call(one_setting().mean, "tpr", fpr=0.1),
+    "mialib.experiments.tables.Results.estimate": lambda: Call(
+        one_setting().estimate, "tpr", "loss", fpr=0.1
+    ),
+    "mialib.experiments.tables.Results.draws": lambda: Call(
+        one_setting().draws, "tpr", "loss", fpr=0.1
+    ),
+    "mialib.experiments.tables.Results.paired": lambda: Call(
+        one_setting().paired, table().find(defense="Past"), "tpr", "loss", fpr=0.1
+    ),
+    "mialib.experiments.tables.Results.roc": lambda: Call(
+        one_setting().roc, "loss", np.linspace(0, 1, 11)
+    ),
+    "mialib.experiments.tables.Results.save": lambda: Call(table().save, folder() / "table.npz"),
+    "mialib.experiments.tables.Results.read": lambda: Call(
+        experiments.Results.read, saved_results()
+    ),
     # Attacks.
     "mialib.attacks.augmentation.Augmentation.bits": lambda: Call(
         attacks.Augmentation("rotations").bits, asked()
@@ -608,6 +719,9 @@ CALLS = {
         attacks.suite(asked(), shadow=asked()).without, ["loss"]
     ),
 }
+
+# Every attack's scores go through this, though it is no door.
+CALLS["as_ranks"] = lambda: Call(as_ranks, scores(), 0.5)
 
 # Every network with its own options.
 NETWORKS = {

@@ -55,7 +55,9 @@ def _run_share(cases: list[Case]) -> dict[Case, str | None]:
 def _run_until_it_dies(cases: list[Case]) -> dict[Case, str | None]:
     """The answers of one process, in order, as far as it came."""
     here = Path(__file__)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(here.parent)}
+    # The library beside these tests, whichever is installed.
+    folders = os.pathsep.join([str(here.parent), str(here.parents[2])])
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": folders}
     process = subprocess.Popen(
         [sys.executable, str(here)],
         stdin=subprocess.PIPE,

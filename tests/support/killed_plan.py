@@ -19,7 +19,7 @@ def work(home: Path) -> None:
     store = Store(home / "runs")
     planned = plan.rows(seeds=SEEDS)
     todo = running.missing(plan, planned, store)
-    running._make_all(plan, todo.rows, store, jobs=1)
+    running.make_all(plan, todo, store, jobs=1)
     running.gather(plan, planned, store).save(home / "results.npz")
 
 
