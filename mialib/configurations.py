@@ -361,10 +361,11 @@ def describe(configuration: Configuration) -> dict:
 def _described(configuration: Configuration) -> dict:
     described = asdict(configuration)
     described["data"] = os.path.basename(os.path.abspath(configuration.data))
+    described["recipe"] = _described_recipe(configuration.recipe)
     described["defense"] = _described_defense(configuration.defense)
     described["before"] = [
         {
-            "recipe": asdict(stage.recipe),
+            "recipe": _described_recipe(stage.recipe),
             "defense": _described_defense(stage.defense),
             "trace": stage.trace,
         }
@@ -372,6 +373,14 @@ def _described(configuration: Configuration) -> dict:
     ]
     if not configuration.before:
         del described["before"]
+    return described
+
+
+def _described_recipe(recipe: Recipe) -> dict:
+    """A recipe in float32 is described, and so keyed, as it was before there was a choice."""
+    described = asdict(recipe)
+    if recipe.precision == "float32":
+        del described["precision"]
     return described
 
 

@@ -7,7 +7,8 @@
 From top to bottom: `Network`, the layers that several share, one function for each network, and
 `build`. `norm="group"` takes GroupNorm for BatchNorm, which mixes the records of a batch, and no
 layer works in place. So DP-SGD's per-record gradients need only this option; the two DenseNets,
-which are torchvision's, do not have it, and the CNN has no normalization unless told. Which paper uses which network is in ARCHITECTURE.md.
+which are torchvision's, do not have it, and the CNN has no normalization unless told. Which paper
+uses which network is in ARCHITECTURE.md.
 """
 
 import inspect

@@ -25,7 +25,7 @@ from mialib.attacks import suite
 from mialib.configurations import Configuration
 from mialib.experiments.facts import FACTS, HISTORY, absolute_gap_gradient
 from mialib.experiments.plans import PlannedRow
-from mialib.experiments.tables import Row, as_ranks
+from mialib.experiments.tables import Results, Row, as_ranks
 from mialib.query import predict
 from mialib.signals import Signals, loss_gap
 from mialib.splits import Side
@@ -111,7 +111,7 @@ def read_rows(planned: PlannedRow, folder: Path) -> list[MadeRow]:
         moment = {"epoch": row.settings["epoch"]} if "epoch" in row.settings else {}
         made.append(
             MadeRow(
-                row=replace(row, settings=planned.settings | moment),
+                row=replace(row, settings=planned.settings | moment, key=folder.name),
                 attacks=tuple(described["attacks"]),
                 ranks=arrays["ranks"][number],
                 thresholds=arrays["thresholds"][number],
@@ -121,6 +121,23 @@ def read_rows(planned: PlannedRow, folder: Path) -> list[MadeRow]:
             )
         )
     return made
+
+
+def rows_of(known: Results, key: str) -> list[MadeRow]:
+    """The rows with this key; those of watched epochs share one."""
+    return [
+        MadeRow(
+            row=row,
+            attacks=known.attacks,
+            ranks=known.ranks[number],
+            thresholds=known.thresholds[number],
+            losses=known.losses[number],
+            correct=known.correct[number],
+            is_member=known.is_member,
+        )
+        for number, row in enumerate(known.rows)
+        if row.key == key
+    ]
 
 
 def _make(

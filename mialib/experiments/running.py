@@ -25,7 +25,15 @@ from mialib.data import short_name
 from mialib.errors import check_choice, check_range
 from mialib.experiments import plans
 from mialib.experiments.plans import Plan, PlannedRow
-from mialib.experiments.rows import MadeRow, find_row, has_row, make_row
+from mialib.experiments.rows import (
+    MadeRow,
+    find_row,
+    has_row,
+    make_row,
+    row_key,
+    rows_of,
+    write_rows,
+)
 from mialib.experiments.tables import RECORDS, Results
 from mialib.query import members_then_nonmembers, pick_device
 from mialib.store import Store, as_store, home
@@ -63,6 +71,7 @@ def run(
     plan = plans.load(name, profile)
     store = as_store(store)
     planned = plan.rows(seeds=seeds, data=data)
+    restore(plan, planned, store)
     make_all(plan, missing(plan, planned, store), store, jobs=jobs)
     return write(plan, planned, store)
 
@@ -85,6 +94,18 @@ def write(plan: Plan, planned: Sequence[PlannedRow], store: Store) -> Results:
     gathered = gather(plan, planned, store)
     gathered.save(own_path(plan.name, plan.profile))
     return gathered
+
+
+def restore(plan: Plan, planned: Sequence[PlannedRow], store: Store) -> None:
+    """Put the rows of results files into the store: they may come from another machine."""
+    for path in (own_path(plan.name, plan.profile), shipped_path(plan.name, plan.profile)):
+        if not path.exists():
+            continue
+        known = Results.read(path)
+        for row in planned:
+            made = rows_of(known, row_key(row, plan.attacks, plan.facts))
+            if made:
+                store.get(made[0].row.key, partial(write_rows, made))
 
 
 # What there is to do.

@@ -21,7 +21,6 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -40,7 +39,17 @@ VERSION = 1  # of the file
 MOST_RECORDS = 2**24  # whose ranks fit
 RECORDS = "records"  # the entry of `about` that tells by a hash which records were scored
 ARRAYS = {"ranks": "iu", "thresholds": "iu", "losses": "f", "correct": "b", "is_member": "b"}
-NUMBERS = ("accuracy", "advantage", "auc", "tpr", "highest", "mean", "p1", "loss_gap")
+# Every number, and where it can lie; no interval reaches beyond.
+NUMBERS = {
+    "accuracy": (0.0, 1.0),
+    "advantage": (-1.0, 1.0),
+    "auc": (0.0, 1.0),
+    "tpr": (0.0, 1.0),
+    "highest": (-1.0, 1.0),
+    "mean": (-1.0, 1.0),
+    "p1": (0.0, 1.0),
+    "loss_gap": (-np.inf, np.inf),
+}
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,7 @@ class Row:
                a row, its share
     facts      what else the plan asked for
     failure    why there are no scores; nothing where there are
+    key        by which the store knows the row: a file's rows are found again by it
     """
 
     settings: dict[str, Any]
@@ -64,6 +74,7 @@ class Row:
     seconds: float
     facts: dict[str, Any]
     failure: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +265,9 @@ class Results:
 
     def estimate(self, what: str, *arguments: Any, **options: Any) -> Estimate:
         """One of NUMBERS of this setting, with its interval."""
-        return over_seeds_and_records(self.draws(what, *arguments, **options))
+        estimate = over_seeds_and_records(self.draws(what, *arguments, **options))
+        lowest, highest = NUMBERS[what]
+        return replace(estimate, low=max(estimate.low, lowest), high=min(estimate.high, highest))
 
     def by_seed(self, what: str, *arguments: Any, **options: Any) -> np.ndarray:
         """What each training gave, in the order of the rows: (seeds,)."""
@@ -419,7 +432,9 @@ class Results:
             with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as file:
                 contents = json.loads(str(file["contents"]))
                 arrays = {name: file[name] for name in file.files if name != "contents"}
-        except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # A damaged byte may trip any of the readers beneath.
             raise ValueError(
                 f"{path.name} is not a whole results file ({error}). Make it again with mialib run."
             ) from None

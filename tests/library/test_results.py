@@ -83,6 +83,13 @@ def test_highest_and_mean_are_over_attacks_in_every_seed(both, scores):
     assert plain.p1().value == pytest.approx(np.mean(p1))
 
 
+def test_no_interval_reaches_beyond_what_is_possible():
+    perfect = np.where(IS_MEMBER, 1.0, 0.0) + np.zeros((2, 1, 2 * N))
+    perfect[1, 0, 0] = 0.0
+    estimate = results(perfect, IS_MEMBER).auc("loss")
+    assert estimate.value < estimate.high == 1.0
+
+
 def test_a_roc_has_a_line_for_each_seed(both, scores):
     fprs = np.array([0.0, 0.05, 0.3, 1.0])
     curves = both.find(defense="Past").roc("entropy", fprs)

@@ -284,6 +284,19 @@ def test_the_plans_are_listed(capsys):
     assert "past" in capsys.readouterr().out
 
 
+def test_rows_of_a_results_file_are_not_made_again(tmp_path, monkeypatch, made):
+    """Another machine has made them, and its store is not here."""
+    monkeypatch.setenv("MIALIB_HOME", str(tmp_path))
+    made.save(running.own_path("tiny", "quick"))
+    plan = tiny_plan()
+    store = Store(tmp_path / "another")
+    running.restore(plan, plan.rows(), store)
+    assert not running.missing(plan, plan.rows(), store).rows
+    again = running.gather(plan, plan.rows(), store)
+    assert np.array_equal(again.ranks, made.ranks)
+    assert again.rows == made.rows
+
+
 def test_ones_own_results_come_first(tmp_path, monkeypatch, made):
     monkeypatch.setenv("MIALIB_HOME", str(tmp_path))
     made.save(running.own_path("past", "class"))

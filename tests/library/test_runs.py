@@ -231,6 +231,7 @@ OTHER_RECIPES = {
     "milestones": (0.5, 0.8),
     "factors": (0.1, 0.05),
     "augment": True,
+    "precision": "bfloat16",
 }
 
 
