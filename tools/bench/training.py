@@ -1,4 +1,4 @@
-"""`fit()` against the bare loop on the same tensors, in each precision, and bfloat16 against float32.
+"""`fit()` against the bare loop on the same tensors, and bfloat16 against float32.
 
 And the bootstrap against the loop that it replaces.
 """
