@@ -165,7 +165,10 @@ class Configuration:
         """What the defense wants of the network."""
         wanted = defense.network_options()
         known = getattr(models.MODELS.get(self.model), "__kwdefaults__", None)
-        if known is not None and "norm" not in known:
+        if known is None:
+            return wanted
+        norm = self.options.get("norm", known.get("norm", "none"))
+        if norm == "none":
             # A network without normalization mixes no records of a batch.
             wanted = {name: value for name, value in wanted.items() if name != "norm"}
         return wanted

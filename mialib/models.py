@@ -6,8 +6,9 @@
 
 From top to bottom: `Network`, the layers that several share, one function for each network, and
 `build`. `norm="group"` takes GroupNorm for BatchNorm, which mixes the records of a batch, and no
-layer works in place. So DP-SGD's per-record gradients need only this option; the two DenseNets,
-which are torchvision's, do not have it. Which paper uses which network is in ARCHITECTURE.md.
+layer works in place. So DP-SGD's per-record gradients need only this option. The two DenseNets,
+which are torchvision's, do not have it, and the CNN has no normalization unless told. Which paper
+uses which network is in ARCHITECTURE.md.
 """
 
 import math
@@ -29,7 +30,7 @@ STEMS: dict[str, dict[str, Any]] = {
     "imagenet": {"kernel_size": 7, "stride": 2, "padding": 3},
 }
 # Pixels a side: of fewer, the pools leave nothing.
-SMALLEST = {"vgg11": 32, "densenet121": 29, "densenet3": 4}
+SMALLEST = {"cnn": 4, "vgg11": 32, "densenet121": 29, "densenet3": 4}
 # Larger networks than these are slips of the pen.
 WIDEST = 1024
 MOST_LAYERS = 200
@@ -123,16 +124,39 @@ def he_normal(network: nn.Module) -> nn.Module:
 def mlp(shape: Shape, classes: int, *, widths: tuple[int, ...] = (1024, 512, 256, 128)) -> Network:
     """The Tanh perceptron of PAST for Purchase100 and Texas100."""
     sizes = [math.prod(shape), *_widths(widths)]
-    weights = sum(before * after for before, after in pairwise(sizes))
-    if weights > MOST_WEIGHTS:
-        raise ValueError(
-            f"An mlp of {weights:,} weights is too large. Choose smaller widths than {widths}, "
-            f"or records with fewer than {sizes[0]:,} features."
-        )
+    _check_weights(
+        "mlp",
+        sum(before * after for before, after in pairwise(sizes)),
+        f"Choose smaller widths than {widths}, or records with fewer than {sizes[0]:,} features.",
+    )
     hidden: list[nn.Module] = []
     for before, after in pairwise(sizes):
         hidden += [nn.Linear(before, after), nn.Tanh()]
     return Network(nn.Sequential(nn.Flatten(), *hidden), nn.Linear(sizes[-1], classes))
+
+
+def cnn(
+    shape: Shape, classes: int, *, width: int = 16, hidden: int = 128, norm: str = "none"
+) -> Network:
+    """The course's own: two 3×3 convolutions and a hidden layer, small and steady.
+
+    The convolutions have `width` and 2·`width` channels; each is followed by ReLU and a pool that
+    halves the image. There is no normalization unless `norm` asks for one.
+    """
+    check_range(1, WIDEST, whole=True, width=width)
+    check_range(1, WIDEST, whole=True, hidden=hidden)
+    check_choice("norm", norm, ("none", "batch", "group"))
+    layers: list[nn.Module] = []
+    for before, after in pairwise((shape[0], width, 2 * width)):
+        if norm == "none":
+            layers += [nn.Conv2d(before, after, kernel_size=3, padding=1), nn.ReLU()]
+        else:
+            layers += convolution(before, after, norm=norm, kernel_size=3, padding=1)
+        layers.append(nn.MaxPool2d(2))
+    pooled = 2 * width * (shape[1] // 4) * (shape[2] // 4)
+    _check_weights("cnn", pooled * hidden, "Choose smaller images or a smaller width.")
+    layers += [nn.Flatten(), nn.Linear(pooled, hidden), nn.ReLU()]
+    return Network(nn.Sequential(*layers), nn.Linear(hidden, classes))
 
 
 def resnet20(
@@ -279,6 +303,7 @@ def googlenet(shape: Shape, classes: int, *, norm: str = "batch", dropout: float
 
 MODELS: dict[str, Callable[..., Network]] = {
     "mlp": mlp,
+    "cnn": cnn,
     "resnet20": resnet20,
     "resnet18": resnet18,
     "vgg11": vgg11,
@@ -324,6 +349,13 @@ def _widths(widths: Any) -> tuple[int, ...]:
         raise ValueError(f"widths must be whole numbers, such as (64, 32), found {widths!r}.")
     check_range(1, 2**20, whole=True, many=True, widths=numbers)
     return numbers
+
+
+def _check_weights(name: str, weights: int, advice: str) -> None:
+    """Linear layers grow with the records, so a small setting may be a huge network."""
+    if weights > MOST_WEIGHTS:
+        article = "An" if name == "mlp" else "A"
+        raise ValueError(f"{article} {name} of {weights:,} weights is too large. {advice}")
 
 
 def _blocks(widths: list[int], norm: str) -> nn.ModuleList:

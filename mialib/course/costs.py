@@ -19,7 +19,6 @@ import torch
 from torch import Tensor
 
 from mialib.configurations import Configuration
-from mialib.defenses import DPSGD
 from mialib.training import Defense, Plain, fit
 
 FIRST = 2  # epochs that do not count
@@ -68,13 +67,10 @@ def _fastest_epoch(
 ) -> float:
     """Seconds of the fastest epoch that counts."""
     side = configuration.side_records()
-    if isinstance(defense, DPSGD) and configuration.model != "mlp":
-        # It needs another normalisation, so it cannot start from the common weights.
-        options = configuration.options | defense.network_options()
-        model = configuration.but(options=options).build_model()
-    else:
-        model = configuration.build_model()
-        model.load_state_dict(started)
+    options = configuration.but(defense=Plain()).defended(defense).options
+    model = configuration.but(options=options).build_model()
+    if options == configuration.options:
+        model.load_state_dict(started)  # Another normalisation cannot start from these weights.
     ends: list[float] = []
     fit(
         model,

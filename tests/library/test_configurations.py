@@ -86,6 +86,20 @@ def test_a_network_without_normalization_needs_none_that_is_private(tiny):
     assert tiny.defended(DPSGD()) == tiny.but(defense=DPSGD())
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, {}),
+        ({"norm": "none"}, {"norm": "none"}),
+        ({"norm": "batch", "width": 4}, {"norm": "group", "width": 4}),
+        ({"norm": "group"}, {"norm": "group"}),
+    ],
+)
+def test_dp_sgd_replaces_the_normalization_that_a_cnn_has(tiny, options, expected):
+    plain = tiny.but(model="cnn", options=options)
+    assert plain.defended(DPSGD()) == plain.but(defense=DPSGD(), options=expected)
+
+
 def test_a_defense_is_not_dropped_without_a_word(tiny):
     defended = tiny.defended(L1())
     with pytest.raises(ValueError, match=r"L2\(.*would take the place of L1"):

@@ -984,6 +984,13 @@ def test_both_conversions_work(members, tiny, store):
     assert run.history[-1]["epsilon"] > 0
 
 
+@pytest.mark.parametrize("options", [{}, {"norm": "batch"}])
+def test_the_courses_cnn_can_be_private(tiny, store, options):
+    plain = tiny.but(model="cnn", options={"width": 2, "hidden": 8} | options)
+    run = runs.get(plain.defended(DPSGD()), store=store)
+    assert run.history[-1]["epsilon"] > 0
+
+
 def small_batchnorm():
     torch.manual_seed(1)
     return nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten()), nn.Linear(

@@ -1,6 +1,6 @@
 """The networks of the papers: sizes, features, GroupNorm variants and per-record gradients.
 
-The MLP and the ResNet-20 as the course trains them are tested in test_models.py.
+The MLP, the CNN and the ResNet-20 as the course trains them are tested in test_models.py.
 """
 
 from functools import cache
@@ -118,7 +118,7 @@ def test_imagenet_networks_take_large_images(key):
         assert network(key).eval()(images(1, LARGE)).shape == (1, 10)
 
 
-@pytest.mark.parametrize("name", ["resnet20", "resnet18", "vgg11", "densenet3", "googlenet"])
+@pytest.mark.parametrize("name", ["cnn", "resnet20", "resnet18", "vgg11", "densenet3", "googlenet"])
 def test_grey_images(name):
     net = models.build(name, shape=(1, 32, 32), classes=3).eval()
     assert net(torch.zeros(1, 1, 32, 32)).shape == (1, 3)
@@ -390,6 +390,12 @@ def test_per_record_gradients_equal_one_record_at_a_time():
         ),
         ("vgg11", {"shape": (3, 32, 31)}, "vgg11 needs images of at least 32×32, found 32×31"),
         ("densenet121", {"shape": (3, 28, 28)}, "densenet121 needs images of at least 29×29"),
+        ("cnn", {"width": 0}, "width must be a whole number in 1 … 1024, found 0"),
+        ("cnn", {"hidden": 0}, "hidden must be a whole number in 1 … 1024, found 0"),
+        ("cnn", {"norm": "layer"}, "no norm 'layer'. Known: none, batch, group."),
+        ("cnn", {"shape": (600,)}, "cnn needs records of shape (channels, height, width)"),
+        ("cnn", {"shape": (1, 3, 8)}, "cnn needs images of at least 4×4, found 3×8"),
+        ("cnn", {"shape": (1, 2**14, 2**14)}, "is too large. Choose smaller images"),
         ("densenet3", {"shape": (3, 3, 3)}, "densenet3 needs images of at least 4×4"),
         (
             "densenet121",
@@ -447,7 +453,9 @@ def test_a_network_of_ones_own_is_built_by_its_name(monkeypatch):
         models.build("linear", shape=(5, 1, 1), classes=3, width=8)
 
 
-@pytest.mark.parametrize(("name", "side"), [("vgg11", 32), ("densenet121", 29), ("densenet3", 4)])
+@pytest.mark.parametrize(
+    ("name", "side"), [("cnn", 4), ("vgg11", 32), ("densenet121", 29), ("densenet3", 4)]
+)
 def test_the_smallest_allowed_image_works(name, side):
     net = models.build(name, shape=(3, side, side), classes=2).eval()
     assert net(torch.zeros(1, 3, side, side)).shape == (1, 2)

@@ -612,6 +612,7 @@ CALLS = {
 # Every network with its own options.
 NETWORKS = {
     "mlp": {"widths": (8,)},
+    "cnn": {"width": 4, "hidden": 8, "norm": "none"},
     "resnet20": {"width": 4, "norm": "batch", "segments": 1, "factors": 2},
     "resnet18": {"stem": "cifar", "norm": "batch", "pretrained": False},
     "vgg11": {"norm": "batch", "dropout": 0.0},

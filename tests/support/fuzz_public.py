@@ -32,6 +32,7 @@ NO_DOORS = {
     "mialib.splits.Positions.side": "called by `Sides`, which the schemes make",
     "mialib.splits.Sides": "made by the schemes",
     "mialib.models.Block": "a piece of the networks that `build` makes",
+    "mialib.models.cnn": "called by `build`, which has checked what it hands on",
     "mialib.models.convolution": "a piece of the networks that `build` makes",
     "mialib.models.convolution_and_norm": "a piece of the networks that `build` makes",
     "mialib.models.densenet121": "called by `build`, which has checked what it hands on",
