@@ -1,7 +1,7 @@
 """The settings of every experiment at each profile, as the TOML files here have them.
 
 >>> load("quick").images.recipe.epochs
-14
+60
 
 A profile is only numbers: `quick` for any laptop, `cpu` for real data on a patient one, `class` for
 a free GPU, `paper` for the papers' own settings. A file has one table per experiment:

@@ -162,6 +162,25 @@ def test_butterflies_differ_from_the_dense_network_in_their_layers_alone(name):
     assert EXPERIMENTS[name].options["segments"] >= 1
 
 
+def test_the_base_of_the_course_is_the_cnn_and_a_resnet_where_the_architecture_is_the_subject():
+    images, dense = EXPERIMENTS["quick images"], EXPERIMENTS["quick images dense"]
+    assert (images.model, images.options) == ("cnn", {})
+    assert (dense.model, dense.options) == ("resnet20", {"width": 8})
+    for name in ("images best", "images pruned", "images butterfly"):
+        assert EXPERIMENTS[f"quick {name}"].model == "resnet20"
+    sizes = dry_run.part_sizes(images, dry_run.DATASETS[images.data])
+    assert sizes == {"train": 1000, "test": 1000, "inference": 1000}
+    assert EXPERIMENTS["quick bank"].recipe == images.recipe
+
+
+@pytest.mark.parametrize("profile", ["quick", "paper past cifar10"])
+def test_past_tunes_at_the_papers_rate_for_half_the_epochs(profile):
+    """Tuning starts at the rate that the training started with, 50 epochs after 100."""
+    tuned = EXPERIMENTS["quick images tuned" if profile == "quick" else f"{profile} tuned"]
+    training, tuning = tuned.start.recipe, tuned.recipe
+    assert tuning == replace(training, epochs=training.epochs // 2)
+
+
 def test_an_unknown_profile_suggests_the_nearest():
     with pytest.raises(ValueError, match="did you mean 'quick'"):
         profiles.load("quik")
