@@ -179,6 +179,24 @@ def test_butterflies_differ_from_the_dense_network_in_their_layers_alone(name):
     assert EXPERIMENTS[name].options["segments"] >= 1
 
 
+def test_the_base_of_the_course_is_the_cnn_and_a_resnet_where_the_architecture_is_the_subject():
+    images = EXPERIMENTS["quick images"]
+    resnet = EXPERIMENTS["quick resnet"]
+    assert (images.model, images.options) == ("cnn", {})
+    assert (resnet.model, resnet.options) == ("resnet20", {"width": 8})
+    assert EXPERIMENTS["quick resnet best"] == resnet.but(defense=defenses.BestCheckpoint())
+    sizes = dry_run.part_sizes(images, dry_run.DATASETS[images.data])
+    assert sizes == {"train": 1000, "test": 1000, "inference": 1000}
+
+
+@pytest.mark.parametrize("profile", ["quick", "paper past cifar10"])
+def test_past_tunes_at_the_papers_rate_for_half_the_epochs(profile):
+    """Tuning starts at the rate that the training started with, 50 epochs after 100."""
+    tuned = EXPERIMENTS["quick images tuned" if profile == "quick" else f"{profile} tuned"]
+    training, tuning = tuned.start.recipe, tuned.recipe
+    assert tuning == replace(training, epochs=training.epochs // 2)
+
+
 def test_an_unknown_profile_suggests_the_nearest():
     with pytest.raises(ValueError, match="did you mean 'quick'"):
         profiles.load("quik")

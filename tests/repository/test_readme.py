@@ -46,7 +46,9 @@ def small(monkeypatch):
     images = Configuration(
         data="digits", size=240, model="resnet20", options={"width": 4}, recipe=recipe
     )
-    monkeypatch.setattr(profiles, "load", lambda name: SimpleNamespace(images=images))
+    experiments = {"resnet": images.but(validation=0.1)}
+    profile = SimpleNamespace(images=images, experiments=experiments)
+    monkeypatch.setattr(profiles, "load", lambda name: profile)
 
 
 def test_the_code_of_the_readme_runs(small, capsys):

@@ -5,6 +5,8 @@ The ratio is plain over the defense, so 0.87 means 1.15 times the time.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bench.timing import Row
 from mialib import profiles
 from mialib.course.costs import epoch_costs
@@ -16,7 +18,9 @@ AIMS = {"CRL": 0.87}
 
 
 def rows() -> list[Row]:
-    images = profiles.load("quick").experiments["images long"].but(size=3072, options={"width": 16})
+    dense = profiles.load("quick").experiments["resnet"]
+    recipe = replace(dense.recipe, batch_size=128, lr=0.05)
+    images = dense.but(size=3072, options={"width": 16}, recipe=recipe, validation=0.0)
     costs = epoch_costs(images, DEFENSES, rounds=3)
     plain, _ = costs.pop("Plain")
     return [
