@@ -6,11 +6,12 @@
 
 From top to bottom: `Network`, the layers that several share, one function for each network, and
 `build`. `norm="group"` takes GroupNorm for BatchNorm, which mixes the records of a batch, and no
-layer works in place. So DP-SGD's per-record gradients need only this option. The two DenseNets,
+layer works in place. So DP-SGD's per-record gradients need only this option; the two DenseNets,
 which are torchvision's, do not have it, and the CNN has no normalization unless told. Which paper
 uses which network is in ARCHITECTURE.md.
 """
 
+import inspect
 import math
 from collections.abc import Callable
 from functools import partial
@@ -311,17 +312,17 @@ MODELS: dict[str, Callable[..., Network]] = {
     "densenet3": densenet3,
     "googlenet": googlenet,
 }
+BUILT_IN = dict(MODELS)  # what these names mean as long as nobody registers something else
 
 
 def build(name: str, *, shape: Shape, classes: int, seed: int = 0, **options: Any) -> Network:
     """Build a network whose weights are drawn from `seed` alone.
 
-    `shape` is that of one record, and `options` are those of the network's own function.
+    `shape` is that of one record, and `options` are those of the network's own function. A network
+    of one's own is a function in `MODELS`, (shape, classes, **options) → torch module.
     """
     make = MODELS[check_choice("model", name, MODELS)]
-    known_options = getattr(make, "__kwdefaults__", None) or {}
-    for option in options:
-        check_choice(f"{name} option", option, known_options)
+    _check_options(name, make, options)
     shape = plain_tuple(shape)
     classes = plain_number(classes)
     _check_shape(name, shape)
@@ -336,6 +337,11 @@ def build(name: str, *, shape: Shape, classes: int, seed: int = 0, **options: An
         # torch.manual_seed would also seed every GPU, and fork_rng gives only the CPU's state back.
         torch.default_generator.manual_seed(int(seed))
         network = make(shape, classes, **options)
+    if not isinstance(network, nn.Module):
+        raise ValueError(
+            f"The function in MODELS[{name!r}] must give a torch module, "
+            f"found {type(network).__name__}."
+        )
     network.shape = shape
     return network
 
@@ -414,10 +420,28 @@ def _inception(
 # What `build` is given.
 
 
+def _check_options(name: str, make: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Refuse options that the network's function does not take, and a function of another kind."""
+    parameters = list(inspect.signature(make).parameters.values())
+    takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+    known_options = [one.name for one in parameters if one.default is not inspect.Parameter.empty]
+    for option in options:
+        if not takes_all:
+            check_choice(f"{name} option", option, known_options)
+    try:
+        inspect.signature(make).bind((), 1, **options)
+    except TypeError as error:
+        raise ValueError(
+            f"The function in MODELS[{name!r}] must take (shape, classes) and options with "
+            f"defaults, but {error}."
+        ) from error
+
+
 def _check_shape(name: str, shape: Any) -> None:
     """Networks of convolutions take images, and not too small ones."""
     axes = len(shape) if isinstance(shape, tuple) else 0
-    if axes != 3 and not (name == "mlp" and axes == 1):
+    takes_tables = name == "mlp" or name not in BUILT_IN
+    if axes != 3 and not (takes_tables and axes == 1):
         raise ValueError(
             f"{name} needs records of shape (channels, height, width), or (features,) for 'mlp'; "
             f"found {shape}."
