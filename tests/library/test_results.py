@@ -198,3 +198,13 @@ def test_arrays_of_another_shape_are_refused(both):
             both.is_member,
             {},
         )
+
+
+def test_two_attacks_on_the_same_models_are_paired(both):
+    plain = both.find(defense="Plain")
+    apart = plain.between("entropy", "loss", "auc")
+    assert apart.value == pytest.approx(plain.auc("entropy").value - plain.auc("loss").value)
+    nothing = plain.between("loss", "loss", "tpr", fpr=0.05)
+    assert nothing.triple == (0, 0, 0)
+    with pytest.raises(ValueError, match="number of one attack"):
+        plain.between("entropy", "loss", "accuracy")
