@@ -34,10 +34,10 @@ def of_one(evaluation: Evaluation) -> list[Estimate]:
     return [evaluation.advantage, evaluation.auc, evaluation.tpr_at_1_percent]
 
 
-def reach(trainings: Results, attack: str, what: str = "advantage") -> str:
+def reach(trainings: Results, attack: str, what: str = "advantage", *, digits: int = 2) -> str:
     """The lowest and the highest of the trainings, as a sentence says them."""
     values = trainings.by_seed(what, attack)
-    return f"{values.min():.2f} to {values.max():.2f}"
+    return f"{values.min():.{digits}f} to {values.max():.{digits}f}"
 
 
 def beside(evaluation: Evaluation, trainings: Results, attack: str) -> Markdown:
@@ -48,13 +48,9 @@ def beside(evaluation: Evaluation, trainings: Results, attack: str) -> Markdown:
         f"{len(trainings)} trainings, lowest to highest",
         "their mean [95 % interval]",
     ]
-    ranges = [
-        reach(trainings, attack),
-        reach(trainings, attack, "auc"),
-        reach(trainings, attack, "tpr"),
-    ]
-    own = [f"{estimate.value:.2f}" for estimate in of_one(evaluation)]
-    means = [brief(estimate) for estimate in of_repeats(trainings, attack)]
+    ranges = [reach(trainings, attack, what, digits=3) for what in ("advantage", "auc", "tpr")]
+    own = [f"{estimate.value:.3f}" for estimate in of_one(evaluation)]
+    means = [brief(estimate, digits=3) for estimate in of_repeats(trainings, attack)]
     return _table(header, zip(NUMBERS, own, ranges, means, strict=True))
 
 

@@ -36,9 +36,9 @@ def test_a_reader_sees_one_training_beside_the_repeats(trainings, evaluation):
     assert header[2] == "3 trainings, lowest to highest"
     advantage = lines[0]
     by_seed = trainings.by_seed("advantage", "loss")
-    assert advantage[1] == f"{by_seed[0]:.2f}" == f"{evaluation.advantage.value:.2f}"
-    assert advantage[2] == f"{by_seed.min():.2f} to {by_seed.max():.2f}"
-    assert advantage[3].startswith(f"{by_seed.mean():.2f} [")
+    assert advantage[1] == f"{by_seed[0]:.3f}" == f"{evaluation.advantage.value:.3f}"
+    assert advantage[2] == f"{by_seed.min():.3f} to {by_seed.max():.3f}"
+    assert advantage[3].startswith(f"{by_seed.mean():.3f} [")
     assert [line[0] for line in lines] == list(headlines.NUMBERS)
 
 
