@@ -212,9 +212,8 @@ photographs = headlines.photographs()
 headlines.single(photographs, "loss", "loss per class")
 
 # %% [markdown]
-# **What to see.** On letters, compared with one threshold for all, one for each class leaves the advantage
-# *{{words(by_class["advantage"])}}* ({{by_class["advantage"]}}), the AUC *{{words(by_class["auc"])}}* and the TPR at 1 % FPR
-# *{{words(by_class["tpr"])}}*. Ten thresholds fit the shadow better than one, but each rests on about {{held:.0f}} shadow records instead of
+# **What to see.** On letters, one threshold for each class, compared with one for all, is *{{words(by_class["advantage"])}}* by advantage
+# ({{by_class["advantage"]}}), *{{words(by_class["auc"])}}* by AUC and *{{words(by_class["tpr"])}}* by the TPR at 1 % FPR. Ten thresholds fit the shadow better than one, but each rests on about {{held:.0f}} shadow records instead of
 # {{len(known):,}}, so each is noisier. Whether they would help with more records, this does not tell.
 #
 # The table hints that they may. It is from **real photographs** (CIFAR-10, ResNet-20, 3,000 members): there the TPR at 1 % FPR
