@@ -1,6 +1,7 @@
 """Put the real runs of data/measured/ side by side.
 
-It writes the lessons' sweep `photographs`, the tables on the page there, and the README's picture.
+It writes the lessons' sweep `photographs`, what every attack found in the undefended network, the
+tables on the page there, and the README's picture.
 
     python tools/measured.py        # after tools/record.py; some seconds a run
 
@@ -25,6 +26,7 @@ from readme import filled
 from record import MEASURED, every_attack
 
 TABLE = ROOT / "mialib" / "shipped" / "sweeps" / "photographs.npz"
+UNDEFENDED = ROOT / "mialib" / "shipped" / "measured" / "photographs.json"
 PICTURE = ROOT / "data" / "figures" / "photographs.png"
 PAGES = MEASURED / "README.md", ROOT / "README.md"
 TRAININGS = {
@@ -106,8 +108,10 @@ def picture(sweep: Sweep) -> plots.Picture:
 
 
 def main() -> None:
-    sweep = side_by_side({name: MEASURED / f"cpu-{folder}" for name, folder in TRAININGS.items()})
+    folders = {name: MEASURED / f"cpu-{folder}" for name, folder in TRAININGS.items()}
+    sweep = side_by_side(folders)
     sweep.save(TABLE)
+    UNDEFENDED.write_bytes((folders["undefended"] / "result.json").read_bytes())
     PICTURE.write_bytes(picture(sweep).png)
     for path in PAGES:
         path.write_text(filled(path.read_text(encoding="utf-8"), **parts(sweep)), encoding="utf-8")

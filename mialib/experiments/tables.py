@@ -5,6 +5,7 @@
     tuned = past.find(defense="Past", lam=1e-3, alpha=1.5)
     tuned.accuracy(), tuned.highest(), tuned.auc("loss"), tuned.tpr("loss", fpr=0.01)
     tuned.paired(plain, "highest")                              # by seed and by record
+    plain.between("entropy", "loss", "auc")                     # two attacks on the same models
     [one.advantage("loss") for one in past.where(defense="Past").settings()]
 
 Every number is an `Estimate` whose interval includes the training and the records (`repeats`).
@@ -296,6 +297,16 @@ class Results:
                 "The two results have different members, so nothing can be paired. "
                 "Compare settings of the same records, split alike."
             )
+
+    def between(self, attack: str, other: str, what: str = "advantage", **options: Any) -> Estimate:
+        """`what` of one attack minus that of another, in the same trainings, record by record.
+
+        plain.between("entropy", "loss", "tpr", fpr=0.01) compares two rows of one table.
+        """
+        check_choice("number of one attack", what, ("advantage", "auc", "tpr"))
+        here = self.draws(what, attack, **options)
+        there = self.draws(what, other, **options)
+        return over_seeds_and_records(here - there)
 
     def _in_order_of(self, seeds: Sequence[int]) -> Results:
         place = {row.seed: number for number, row in enumerate(self.rows)}

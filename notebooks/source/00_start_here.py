@@ -4,6 +4,7 @@
 # goals:
 #   - say what membership inference is and why it matters
 #   - run a first attack and read its numbers
+#   - say what a number from one training is worth
 #   - name the four habits that keep such numbers honest
 #   - choose a profile and find your way through the course
 # needs: a little Python; a classifier that you have trained once in your life
@@ -20,8 +21,8 @@
 # badly, although nobody broke into anything.
 #
 # Finding out whether a record was in a model's training set is called **membership inference**. It is the simplest
-# privacy question one can ask of a model, and the yardstick for the harder ones: a model that does not even reveal *who*
-# was in its training set is unlikely to reveal *what* they said.
+# privacy question one can ask of a model: *who* was there? What somebody said, or what else can be learned about them, are
+# other questions with other tests. But a model that gives away who was in its training set has already said too much.
 #
 # The words of the whole course:
 #
@@ -43,8 +44,8 @@
 # | **has** | a record and its label; more records from the same source; the recipe by which the target was trained |
 # | **may** | ask the target for its output on any record; train a shadow |
 # | **may not** | see the target's weights, its training set, or which of the records are members |
-# | **wants** | one bit a record: in, or out |
-# | **costs** | one query a record, and one training run for the shadow |
+# | **wants** | one bit per record: in, or out |
+# | **costs** | one query per record, and one training run for the shadow |
 #
 # We play with equally many members and non-members, drawn from one source, so an attacker who tosses a coin is right
 # half of the time. What counts is how much better one can do.
@@ -91,9 +92,9 @@ losses = plots.histograms(signals.members().loss(), signals.non_members().loss()
 show(losses, name="00_losses")
 
 # %% [markdown]
-# **What to see.** Members have low loss (median {{losses.numbers['member_median']:.3f}}), non-members a higher one (median
-# {{losses.numbers['non_member_median']:.3f}}). But the histograms overlap: many non-members are easy letters that any model
-# would get right, and on those the attacker will raise a false alarm.
+# **What to see.** Members have low loss (median {{losses.numbers['member_median']:.5f}}), non-members a higher one (median
+# {{losses.numbers['non_member_median']:.2f}}), and nearly every loss above 0.1 is a non-member's. But on the left the histograms
+# overlap: many non-members are easy letters that any model would get right, and on those the attacker will raise a false alarm.
 #
 # The attack is now one sentence: *call a record a member when its loss is below a threshold*. Which threshold? The
 # attacker cannot look at the target's members to choose it. But of the shadow, the attacker knows every member, so the
@@ -111,8 +112,55 @@ result
 # falsely accused: {{result.advantage.value:.2f}} here, on a scale where a coin has 0 and an oracle 1. The **AUC**,
 # {{result.auc.value:.2f}}, is the chance that a random member gets a higher score than a random non-member. Both
 # come with an interval, because another {{result.members:,}} + {{result.non_members:,}} records would have given
-# slightly different numbers. *Yours may differ* by 0.1 or so on another machine; an advantage below 0.3 would mean
-# that the model has not memorised.
+# slightly different numbers.
+#
+# One row looks sobering: *TPR at 1 % FPR* is the share of members that can be caught when at most one non-member in a
+# hundred may be accused, and it is {{result.tpr_at_1_percent.value:.1%}}. Notebook 01 says why that row matters.
+
+# %% [markdown]
+# ## What one training is worth
+# This was one target, trained once. Begin again from other random weights, and you get another network and other numbers.
+# The interval above knows nothing of that: it asks what other *records* would have given to *these* two networks. So one
+# training is an anecdote.
+#
+# The remedy is to do it again. We trained target and shadow ten times, on the same records with ten seeds, and kept what every
+# attack found. `results` reads it.
+#
+# **Predict**: how far apart will the ten advantages lie?
+
+# %%
+from mialib.course import headlines
+from mialib.experiments import results
+
+base = results("base", PROFILE)
+print(base.about["source"])
+plain = base.find(defense="Plain")  # without any defense
+headlines.beside(result, plain, "loss")
+
+# %% [markdown]
+# The last column has an interval **that includes the training**. It answers two questions at once: what if other records had
+# been drawn, and what if both networks had been trained again?
+
+# %%
+at = plain.attacks.index("loss")
+ten = {}
+for row, ranks, cut in zip(plain.rows, plain.ranks[:, at], plain.thresholds[:, at], strict=True):
+    one = metrics.evaluate(ranks, plain.is_member, threshold=cut, draws=300)
+    ten[f"seed {row.seed}"] = one.advantage
+rows = {"your training": result.advantage, **ten, "all of them": plain.advantage("loss")}
+picture = plots.comparison({"advantage": rows}, label="advantage", mark="all of them")
+show(picture, name="00_trainings")
+apart = plain.by_seed("advantage", "loss")
+
+# %% [markdown]
+# **What to see.** Yours has {{result.advantage.value:.2f}}; ours lie between {{apart.min():.2f}} and {{apart.max():.2f}}, and all of
+# them together give {{plain.advantage("loss")}}. The upper intervals are over records alone, the shaded one is over records and trainings.
+# The {{len(plain)}} trainings differ by a standard deviation of only {{apart.std(ddof=1):.3f}}.
+#
+# They differ so little because we chose a network that is trained until it rests; one that is stopped halfway depends far more on
+# luck. Yours has the seed 0, and on another processor it still comes out slightly different, because sums are rounded in
+# another order. From here on the headline of a lesson comes from repeats, and your own training stands beside it. When the
+# interval of a difference contains 0, we say that the two are *not told apart*.
 
 # %% [markdown]
 # ## Four habits that keep the numbers honest
@@ -124,8 +172,8 @@ result
 #    hands the attack everything but the truth about membership.
 # 3. **Members and non-members differ in one thing only**, namely membership. If they came from different sources, the
 #    attack would recognise the source.
-# 4. **Every attack's numbers have an n and an interval**, and a number that n cannot support is not printed. Look at the last row
-#    of the table: {{result.non_members:,}} non-members cannot tell a false-alarm rate of one in a thousand.
+# 4. **Every number has an n and an interval**, and the interval of a headline includes the training. What n cannot support is
+#    not printed: a rate of one false alarm in ten thousand, for example, needs ten thousand non-members.
 
 # %% [markdown]
 # ## The map
@@ -148,12 +196,13 @@ result
 #
 # | profile | for | data | time |
 # |---|---|---|---|
-# | `quick` | any laptop; a class | letters, made on the spot | seconds a lesson |
-# | `cpu` | a patient laptop | real: CIFAR-10 | minutes a model |
-# | `class` | a free Colab GPU | real, with fewer epochs and shadows | under ten minutes a lesson |
-# | `paper` | a GPU and time | the papers' own | as the papers |
+# | `quick` | any laptop; a class | letters, made on the spot | seconds per model |
+# | `cpu` | a patient laptop | real: CIFAR-10 | minutes per model |
+# | `class` | a free Colab GPU | real, with fewer epochs and shadows | not measured yet: we had no GPU |
+# | `paper` | a GPU and time | the papers' own | not measured yet |
 #
-# All numbers in this text were made at `{{PROFILE}}`. This version of the course runs at: {{', '.join(profiles.PROFILES)}}.
+# All numbers in this text were made at `{{PROFILE}}`. Where repeats are not shipped for another profile, a lesson shows those of
+# `quick`, says so, and names the command that makes your own.
 
 # %% [markdown]
 # ## Responsible use
@@ -163,8 +212,8 @@ result
 
 # %% [markdown]
 # ## Exercise 0.1 · difficulty 1/5 · about 5 minutes
-# The simplest attack needs not even the loss, only the prediction: call a record a member when the model gets it *right*.
-# Write it.
+# The simplest attack does not even need the loss; the predicted label is enough: call a record a member when the model gets
+# it *right*. Write it.
 
 # %%
 import numpy as np
@@ -190,20 +239,21 @@ checks.check_gap_attack(gap_attack)
 # ```
 #
 # Its advantage is exactly the accuracy on members minus the accuracy on non-members,
-# {{accuracy['train'] - accuracy['test']:.2f}} for our target. The loss attack reaches
-# {{result.advantage.value:.2f}}; the difference is what looking at *how sure* the model is adds to *whether it is right*.
+# {{accuracy['train'] - accuracy['test']:.2f}} for your target and {{plain.advantage("correctness")}} over {{len(plain)}} trainings. The loss attack
+# has {{plain.between("loss", "correctness")}} more: that is what looking at *how sure* the model is adds to *whether it is right*.
 # </details>
 
 # %% [markdown]
 # ## Recap
-# - Membership inference asks one bit of a record: in the training set, or not. A stranger's answer can be a real harm.
-# - A model that memorises has low loss on its members. A threshold on the loss, found on a shadow, already has an
-#   advantage of {{result.advantage}} (95 % interval, n = {{result.members:,}} + {{result.non_members:,}}, `{{PROFILE}}`).
+# - Membership inference asks for one bit per record: in the training set, or not. A stranger's answer can be a real harm.
+# - A model that memorises has low loss on its members. A threshold on the loss, found on a shadow, already has an advantage of
+#   {{plain.advantage("loss")}} ({{len(plain)}} trainings, n = {{result.members:,}} + {{result.non_members:,}}, `{{PROFILE}}`); yours has {{result.advantage.value:.2f}}.
+# - One training is an anecdote. An interval that includes the training says what the next one may give.
 # - Four habits keep the numbers honest: one sign, nothing chosen on the target, one source, an interval.
 #
 # ## What this does not show
 # - These are drawn letters and a small network. Real photographs come with the other profiles.
-# - One target and one shadow: the interval covers the draw of records, not the draw of models.
+# - Ten seeds, but one recipe and one set of letters. Another network or other data may leak more, or less.
 # - This is one of the simplest attacks in the course. A model that withstands it may fall to one of lessons 02 to 05.
 #
 # ## References

@@ -13,19 +13,21 @@
 # ---
 
 # %% [markdown]
-# ## One number a record
+# ## One number per record
 # The attack of notebook 01 looked at a record's loss. Other papers look at other numbers: is the prediction right, how sure is
 # the model, how spread out is its output? Each is a **metric attack**: turn the outputs into one score, higher for members, and
 # compare it with a threshold. No network, no training beyond a shadow. They are the baseline that every cleverer attack
-# has to beat, and as we shall see in the next lessons, not all of them do.
+# has to beat, and as we shall see in the next lesson, not all of them do everywhere.
 
 # %%
 import numpy as np
 
 from mialib import attacks, metrics, profiles, runs
-from mialib.course import figures, plots, widgets
+from mialib.course import figures, headlines, plots, widgets
 from mialib.course.cards import cards
 from mialib.course.plots import show
+from mialib.estimates import Estimate, words
+from mialib.experiments import results
 
 configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
@@ -47,7 +49,7 @@ cards("correctness", "loss", "max confidence", "entropy", "modified entropy")
 #
 # | score | formula |
 # |---|---|
-# | correctness | $1$ if $\mathrm{argmax}_i\, p_i = y$, else $0$ |
+# | correctness | $1$ if $\mathrm{argmax}_i\, p_i = y$, otherwise $0$ |
 # | loss, confidence | $\log p_y$, and $p_y$ itself |
 # | maximum confidence | $\max_i p_i$ |
 # | entropy | $\sum_i p_i \log p_i$ |
@@ -104,8 +106,8 @@ assert difference < 1e-6
 
 # %% [markdown]
 # **What to see.** Nothing moves: the difference is {{difference:.1g}}. (In single precision a confidence very near 1 is stored as 1,
-# while the loss computed from the logits is still above 0; there the confidence would have ties that the loss has not.) In the stored logs
-# of PAST's authors, too, every pair of the two agrees to the last digit. From here on we keep one of them.
+# while the loss computed from the logits is still above 0; there confidences would tie where losses still differ.) From here on
+# we keep one of them.
 
 # %% [markdown]
 # ## A threshold from the shadow
@@ -119,21 +121,36 @@ assert difference < 1e-6
 # %%
 game = attacks.game(target.signals, shadow=shadow.signals)
 names = ["correctness", "loss", "max confidence", "entropy", "modified entropy"]
-results = {name: game.play(attacks.MetricThreshold(name)) for name in names}
-advantage = {name: result.advantage for name, result in results.items()}
-show(plots.comparison({"one threshold": advantage}, label="advantage"), name="02_scores")
+yours = {name: game.play(attacks.MetricThreshold(name)) for name in names}
+base = results("base", PROFILE)  # ten trainings of target and shadow: notebook 00 says why
+print(base.about["source"])
+plain = base.find(defense="Plain")
+headlines.repeats(plain, *names, yours=yours)
+
+# %%
+ranked = sorted(names, key=lambda name: plain.advantage(name).value, reverse=True)
+advantage = {name: plain.advantage(name) for name in ranked}
+picture = plots.comparison({"all trainings": advantage}, label="advantage")
+show(picture, name="02_scores")
+apart = {
+    "label": plain.between("loss", "max confidence"),
+    "repair": plain.between("modified entropy", "loss"),
+    "corner": plain.between("loss", "max confidence", "tpr", fpr=0.01),
+}
 
 # %% [markdown]
-# **What to see.** The two scores that use the label *and* the confidence lead: loss {{advantage['loss']}}, modified entropy
-# {{advantage['modified entropy']}}. Without the label, maximum confidence has {{advantage['max confidence']}} and entropy
-# {{advantage['entropy']}}. Correctness knows the label but not how sure the model is, and comes last with
-# {{advantage['correctness']}}. Even that is a lot: it is the gap between accuracy on members and on non-members, so an overfitted model leaks to
-# anybody who can see its predictions.
-# (95 % intervals, n = {{results['loss'].members}} + {{results['loss'].non_members}}. *Yours may differ* by 0.1.)
+# **What to see.** Over {{len(plain)}} trainings {{ranked[0]}} leads and {{ranked[-1]}} comes last. Compared with maximum confidence, which
+# does not know the label, the loss is {{words(apart["label"])}} ({{apart["label"]}}); compared with the loss, modified entropy is
+# {{words(apart["repair"])}} ({{apart["repair"]}}). Correctness has {{advantage['correctness'].value:.2f}}, the gap between accuracy on
+# members and on non-members: an overfitted model leaks to anybody who can see its predictions.
+#
+# The column *TPR at 1 % FPR* is a warning. At 1 % false alarms the loss catches {{plain.tpr("loss", fpr=0.01).value:.1%}} of the members, and there
+# the loss and the maximum confidence are {{words(apart["corner"], lower="different", higher="different")}}: among the lowest losses, members
+# and easy non-members look alike. (95 % intervals over trainings and records, n = {{yours['loss'].members:,}} + {{yours['loss'].non_members:,}}.)
 
 # %% [markdown]
 # ## One threshold for each class
-# Some letters are harder than others. A loss that is high for an *I* may be low for a *B*. So Song and Mittal fit a threshold
+# Some letters are harder than others. A loss that is high for one of them may be low for another. So Song and Mittal fit a threshold
 # for each class. Ten lines from scratch:
 
 
@@ -157,62 +174,60 @@ cuts = np.array([best_cut(known_scores[rows], known.is_member[rows]) for rows in
 # %%
 fitted = attacks.MetricThreshold("loss", per_class=True).fit(known)
 assert ((known_scores >= cuts[known.labels]) == fitted.calls(known)).all()
-per_class = {
-    name: game.play(attacks.MetricThreshold(name, per_class=True)).advantage for name in names
-}
 
 # %% [markdown]
 # A class with fewer than ten members or non-members in the shadow would take the common threshold; here every class has enough.
 # **Predict**: is a threshold for each class worth it?
-
-# %%
-both = plots.comparison(
-    {"one threshold": advantage, "one for each class": per_class}, label="advantage"
-)
-show(both, name="02_per_class")
-
-# %% [markdown]
-# **What to see.** For the loss, {{advantage['loss'].value:.3f}} becomes {{per_class['loss'].value:.3f}}; for the entropy,
-# {{advantage['entropy'].value:.3f}} becomes {{per_class['entropy'].value:.3f}}. The intervals overlap, but they are the wrong ones to look at: both
-# attacks were scored on the *same records*, so what counts is the interval of the **difference**, record by record.
+#
+# To compare two attacks, do not compare their intervals. Both were scored on the *same records*, so what counts is the interval of
+# the **difference**, record by record. From scratch, for your training:
 
 
 # %%
-def paired_difference(a: np.ndarray, b: np.ndarray, draws: int = 1000) -> np.ndarray:
-    """Advantage of calls b minus that of calls a: (value, low, high) by a paired bootstrap."""
+def paired_difference(a: np.ndarray, b: np.ndarray, draws: int = 1000) -> Estimate:
+    """Advantage of calls b minus that of calls a, with its interval by a paired bootstrap."""
     change = b.astype(float) - a
     inside, outside = change[is_member], change[~is_member]
     rng = np.random.default_rng(0)
     found = [rng.choice(inside, len(inside)).mean() - rng.choice(outside, len(outside)).mean()
              for _ in range(draws)]  # fmt: skip
-    return np.array([inside.mean() - outside.mean(), *np.quantile(found, [0.025, 0.975])])
+    return Estimate(inside.mean() - outside.mean(), *np.quantile(found, [0.025, 0.975]))
 
 
-paired = {}
-for name in ("loss", "entropy"):
-    common, own = (
-        attacks.MetricThreshold(name, per_class=per_class_too).fit(known)
-        for per_class_too in (False, True)
-    )
-    paired[name] = paired_difference(common.calls(target.signals), own.calls(target.signals))
-    print(f"{name}: {paired[name][0]:+.3f} [{paired[name][1]:+.3f}, {paired[name][2]:+.3f}]")
+one_for_all = attacks.MetricThreshold("loss").fit(known)
+paired = paired_difference(one_for_all.calls(target.signals), fitted.calls(target.signals))
+print(f"loss, one threshold for each class instead of one: {paired}")
 held = np.bincount(known.labels).mean()
 
 # %% [markdown]
-# **What to see.** One threshold for each class changes the loss attack by {{paired['loss'][0]:+.3f}}
-# [{{paired['loss'][1]:+.3f}}, {{paired['loss'][2]:+.3f}}] and the entropy attack by {{paired['entropy'][0]:+.3f}}
-# [{{paired['entropy'][1]:+.3f}}, {{paired['entropy'][2]:+.3f}}]. Ten thresholds fit the shadow better than one, but each rests on about
-# {{held:.0f}} shadow records instead of {{len(known)}}, so each is noisier. With thousands of records a class the balance may tip. Song and
-# Mittal, PAST's code and CRL's text set one for each class (the AUCs that CRL reports use none).
+# That is one training. `between` does the same over all of them, seed by seed and record by record.
+
+# %%
+by_class = {
+    what: plain.between("loss per class", "loss", what) for what in ("advantage", "auc", "tpr")
+}
+for what, difference in by_class.items():
+    print(f"{what:<10}{difference}  {words(difference)}")
+photographs = headlines.photographs()
+headlines.single(photographs, "loss", "loss per class")
+
+# %% [markdown]
+# **What to see.** On letters, one threshold for each class, compared with one for all, is *{{words(by_class["advantage"])}}* by advantage
+# ({{by_class["advantage"]}}), *{{words(by_class["auc"])}}* by AUC and *{{words(by_class["tpr"])}}* by the TPR at 1 % FPR. Ten thresholds fit the shadow better than one, but each rests on about {{held:.0f}} shadow records instead of
+# {{len(known):,}}, so each is noisier. Whether they would help with more records, this does not tell.
+#
+# The table hints that they may. It is from **real photographs** (CIFAR-10, ResNet-20, 3,000 members): there the TPR at 1 % FPR
+# rises from {{photographs["loss"].tpr_at_1_percent.value:.1%}} to {{photographs["loss per class"].tpr_at_1_percent.value:.1%}}. It is *one* training, on lossy
+# JPEG copies, with intervals over records alone. Song and Mittal, PAST's code and CRL's text set one threshold for each class.
 
 # %% [markdown]
 # ## Move the threshold
 # Choose a **score** and a **class**, and move the **threshold**. To put all scores on one axis, the plot shows the *surprise*,
-# low for members: loss and entropies as they are, one minus the confidences. *Think*: for which class would the common
-# threshold be most wrong?
+# low for members: loss and entropies as they are, one minus the confidences. *Think*: for which letter does the common
+# threshold accuse the most innocent?
 
 # %%
-classes = ["all", *map(str, range(logits.shape[1]))]
+letters = list("ABCDEFGHIJ" if configuration.data == "letters" else "0123456789")
 flip = {name: 1.0 if "confidence" in name or name == "correctness" else 0.0 for name in names}
 surprise = {
     name: np.maximum(flip[name] - attacks.METRICS[name](target.signals), 0) for name in names
@@ -220,7 +235,7 @@ surprise = {
 
 
 def threshold_view(threshold: float, score: str = "loss", label: str = "all") -> plots.Picture:
-    keep = np.full(len(labels), True) if label == "all" else labels == int(label)
+    keep = np.full(len(labels), True) if label == "all" else labels == letters.index(label)
     values = surprise[score]
     return figures.threshold_view(
         values[keep & is_member],
@@ -232,26 +247,36 @@ def threshold_view(threshold: float, score: str = "loss", label: str = "all") ->
 
 widgets.explore(
     threshold_view,
-    threshold=widgets.log_slider(0.001, 10, start=0.1, label="threshold"),
+    threshold=widgets.log_slider(1e-6, 10, start=0.03, label="threshold"),
     score=widgets.choice(["loss", "max confidence", "entropy", "modified entropy"], label="score"),
-    label=widgets.choice(classes, label="class (0 is the first)"),
+    label=widgets.choice(["all", *letters], label="class"),
 )
 
 # %% [markdown]
-# *Without a kernel*: the threshold that the shadow chose for all classes, on three of them.
+# *Without a kernel*: what the threshold that the shadow chose for all classes does to each of them.
 
 # %%
-common = -attacks.best_threshold(known_scores, known.is_member)
-rows = plots.small_multiples(
-    lambda label: threshold_view(common, label=f"{label:.0f}"), label=[1, 5, 8]
-)
-show(rows, name="02_classes")
+common = -one_for_all.threshold
+called = one_for_all.calls(target.signals)
+
+
+def share(rows: np.ndarray) -> Estimate:
+    """The share of these records that is called a member, with its exact interval."""
+    count, n = int(called[rows].sum()), int(rows.sum())
+    return Estimate(count / n, *metrics.clopper_pearson(count, n))
+
+
+caught = {name: share((labels == c) & is_member) for c, name in enumerate(letters)}
+accused = {name: share((labels == c) & ~is_member) for c, name in enumerate(letters)}
+both = {"members caught": caught, "non-members accused": accused}
+show(plots.comparison(both, label="share called a member", dotted="nobody"), name="02_classes")
+most, least = (pick(accused, key=lambda name: accused[name].value) for pick in (max, min))
 
 # %% [markdown]
-# **What to see.** The same threshold, {{common:.2f}}, on three classes: it catches {{rows.numbers['tpr at 1']:.0%}} of the members of class 1,
-# {{rows.numbers['tpr at 5']:.0%}} of class 5 and {{rows.numbers['tpr at 8']:.0%}} of class 8, at {{rows.numbers['fpr at 1']:.0%}},
-# {{rows.numbers['fpr at 5']:.0%}} and {{rows.numbers['fpr at 8']:.0%}} false alarms. It is most wrong where the two rates are closest. Mind the
-# small numbers: 35 of 70 members is a share of one half with the interval {{"{:.0%} to {:.0%}".format(*metrics.clopper_pearson(35, 70))}}.
+# **What to see.** The same threshold, {{common:.3f}}, catches at least {{min(one.value for one in caught.values()):.0%}} of the members of every letter. But it
+# accuses {{accused[most].value:.0%}} of the non-members that are {{most}} and {{accused[least].value:.0%}} of those that are {{least}}: an easy letter has a low
+# loss without having been seen. Samples are small here: with some {{(~is_member).sum() / len(letters):.0f}} non-members per letter, {{accused[most].value:.0%}}
+# stands for anything between {{accused[most].low:.0%}} and {{accused[most].high:.0%}}.
 
 # %% [markdown]
 # ## A shadow that knows the defense
@@ -277,14 +302,31 @@ picture = plots.comparison(
 )
 show(picture, name="02_adaptive")
 naive, adaptive = (arms[arm]["loss"] for arm in arms)
-accuracy = [run.metrics["accuracy"]["test"] for run in (target, smooth_target)]
 
 # %% [markdown]
-# **What to see.** Against the undefended shadow the smoothed model looks nearly private: the loss attack has
-# {{naive.advantage}}. Against the adaptive shadow it has {{adaptive.advantage}}, *more* than the
-# {{advantage['loss'].value:.2f}} of the model without any defense, at a test accuracy of {{accuracy[1]:.2f}} against
-# {{accuracy[0]:.2f}}. Smoothing moved every confidence, so the old threshold now catches {{naive.tpr.value:.0%}} of the members; it did not make members and
-# non-members alike. Correctness, which has no threshold to move, was never fooled. The AUC could have warned us: it needs no threshold, and is {{naive.auc.value:.3f}} in both arms.
+# **What to see.** Against the undefended shadow the loss attack on the smoothed model has an advantage of {{naive.advantage}}, because the old threshold
+# catches {{naive.tpr.value:.1%}} of the members. Against the adaptive shadow it has {{adaptive.advantage}}. The AUC could have warned us: it needs no
+# threshold, and is {{naive.auc.value:.3f}} in both arms.
+#
+# Is the smoothed model more private than the undefended one, or less? That is a question for the repeats: ten trainings of each, always
+# with an adaptive shadow.
+
+# %%
+smooth = base.find(defense="LabelSmoothing")
+change = {what: smooth.paired(plain, what, "loss") for what in ("advantage", "auc", "tpr")}
+change["accuracy"] = smooth.paired(plain, "accuracy")
+for what, difference in change.items():
+    print(f"{what:<10}{difference}  {words(difference)} than undefended")
+headlines.repeats(smooth, *names)
+
+# %% [markdown]
+# **What to see.** With smoothing the loss attack's advantage is {{words(change["advantage"])}} ({{change["advantage"]}}), and the accuracy of the
+# model is {{words(change["accuracy"])}} ({{change["accuracy"]}}). Smoothing moved every confidence; it did not make members and non-members alike.
+# One number points the other way: the TPR at 1 % FPR is {{words(change["tpr"])}} ({{smooth.tpr("loss", fpr=0.01).value:.1%}} instead of
+# {{plain.tpr("loss", fpr=0.01).value:.1%}}).
+#
+# Is the corner at least safe, then? No. Smoothing holds members at a confidence near 0.7, so the very surest answers now go to non-members, and
+# a *single* threshold on the loss must start with those. Notebook 03 meets an attack that does not mind.
 #
 # That is why every defense in this course meets an attacker whose shadow was trained the same way, and why a paper that says
 # nothing about its shadow says little about its defense.
@@ -359,15 +401,15 @@ checks.check_auc_from_ranks(auc_from_ranks)
 
 # %% [markdown]
 # ## Recap
-# - Five scores, one idea. Those that use label and confidence lead ({{advantage['loss'].value:.2f}} for the loss against
-#   {{advantage['entropy'].value:.2f}} for the entropy); loss and confidence are the same attack.
-# - The threshold is fitted on a shadow. One for each class changed the loss attack by {{paired['loss'][0]:+.3f}} here.
-# - A defense must be judged by an adaptive shadow: label smoothing looked like {{naive.advantage.value:.2f}} and was
-#   {{adaptive.advantage.value:.2f}} (profile `{{PROFILE}}`, n = {{adaptive.members}} + {{adaptive.non_members}}).
+# - Five scores, one idea. {{ranked[0].capitalize()}} leads with {{advantage[ranked[0]].value:.2f}}, {{ranked[-1]}} has
+#   {{advantage[ranked[-1]].value:.2f}}; loss and confidence are the same attack.
+# - The threshold is fitted on a shadow. One for each class changed the loss attack's advantage by {{by_class["advantage"]}}.
+# - A defense must be judged by an adaptive shadow: label smoothing looked like {{naive.advantage.value:z.2f}} and was
+#   {{smooth.advantage("loss")}} ({{len(smooth)}} trainings, profile `{{PROFILE}}`, n = {{adaptive.members:,}} + {{adaptive.non_members:,}}).
 #
 # ## What this does not show
-# - One target, one shadow, one strength of smoothing. Notebook 06 sweeps strengths.
-# - That per-class thresholds do not pay: with {{held:.0f}} shadow records a class they hardly can.
+# - One strength of smoothing, one network, one set of letters. Notebook 06 sweeps strengths.
+# - That per-class thresholds do not pay: with {{held:.0f}} shadow records per class they hardly can.
 # - A metric attack treats all records of a class alike. Notebook 05 asks each record's own history.
 #
 # ## References

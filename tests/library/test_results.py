@@ -294,3 +294,13 @@ def test_a_number_needs_both_kinds_of_records(both):
 def test_scores_that_have_no_rank_are_refused(scores):
     with pytest.raises(ValueError, match="one score per record and no NaN"):
         as_ranks(np.array(scores), 0.5)
+
+
+def test_two_attacks_on_the_same_models_are_paired(both):
+    plain = both.find(defense="Plain")
+    apart = plain.between("entropy", "loss", "auc")
+    assert apart.value == pytest.approx(plain.auc("entropy").value - plain.auc("loss").value)
+    nothing = plain.between("loss", "loss", "tpr", fpr=0.05)
+    assert nothing.triple == (0, 0, 0)
+    with pytest.raises(ValueError, match="number of one attack"):
+        plain.between("entropy", "loss", "accuracy")

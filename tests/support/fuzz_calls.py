@@ -609,6 +609,9 @@ CALLS = {
     "mialib.experiments.tables.Results.joined": lambda: Call(table().joined, table()),
     "mialib.experiments.tables.Results.advantage": lambda: Call(one_setting().advantage, "loss"),
     "mialib.experiments.tables.Results.auc": lambda: Call(one_setting().auc, "loss"),
+    "mialib.experiments.tables.Results.between": lambda: Call(
+        one_setting().between, "entropy", "loss", "tpr", fpr=0.1
+    ),
     "mialib.experiments.tables.Results.by_seed": lambda: Call(one_setting().by_seed, "auc", "loss"),
     "mialib.experiments.tables.Results.tpr": lambda: Call(one_setting().tpr, "loss", fpr=0.1),
     "mialib.experiments.tables.Results.highest": lambda: Call(

@@ -15,7 +15,7 @@ from matplotlib.figure import FigureBase
 from numpy.typing import ArrayLike
 
 from mialib import metrics
-from mialib.course.plots.game import draw_histograms, losses, roc_axes
+from mialib.course.plots.game import draw_histograms, left_edge, losses, roc_axes
 from mialib.course.plots.palette import COLOR, HATCH, LINE
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import rows_of
@@ -80,7 +80,7 @@ def threshold_view(
         "with the threshold as a vertical line, a confusion matrix, and the point "
         f"TPR {tpr:.3f}, FPR {fpr:.3f} on two ROC curves.",
         caption="Members (blue) and non-members (orange, hatched); what lies left of the line is "
-        "called a member.",
+        f"called a member.{left_edge(members, non_members)}",
         size=(11.0, 2.7),
         numbers={"tpr": tpr, "fpr": fpr, "advantage": tpr - fpr},
     )

@@ -17,6 +17,7 @@ from mialib.course.plots.spoken import capital, listed
 from mialib.errors import check_range
 
 LARGEST = 1e9  # No loss of interest lies beyond; infinite ones are drawn there.
+DECADES = 8  # A histogram shows so many below its largest value; one bar holds all that is smaller.
 
 
 def histograms(member: ArrayLike, non_member: ArrayLike, *, label: str = "loss") -> Picture:
@@ -30,7 +31,7 @@ def histograms(member: ArrayLike, non_member: ArrayLike, *, label: str = "loss")
         alt=f"Two histograms of {label} on a logarithmic axis: members (blue) with median "
         f"{member_median:.3g}, non-members (orange, hatched) with median {non_member_median:.3g}.",
         caption=f"{capital(label)} of {len(members):,} members and {len(non_members):,} "
-        "non-members.",
+        f"non-members.{left_edge(members, non_members)}",
         numbers={"member_median": member_median, "non_member_median": non_member_median},
     )
 
@@ -94,7 +95,7 @@ def draw_histograms(
 ) -> None:
     """Put both histograms on `axes`."""
     both = np.concatenate([members, non_members]).clip(1 / LARGEST, LARGEST)
-    low = max(both.min(), both.max() * 1e-6)
+    low = _lowest_shown(both)
     bins = np.geomspace(low, max(both.max(), low * 10), 40)
     for role, values in (("member", members), ("non_member", non_members)):
         style = {"color": COLOR[role], "hatch": HATCH[role], "alpha": 0.55, "edgecolor": "white"}
@@ -103,6 +104,18 @@ def draw_histograms(
     axes.minorticks_off()  # They take longer to draw than all the rest.
     if legend:
         axes.legend()
+
+
+def _lowest_shown(values: np.ndarray) -> float:
+    return max(values.min(), values.max() / 10**DECADES)
+
+
+def left_edge(*values: np.ndarray) -> str:
+    """What a caption says where some values lie left of what a histogram shows; else nothing."""
+    both = np.concatenate(values).clip(1 / LARGEST, LARGEST)
+    if both.min() < _lowest_shown(both):
+        return " The bar at the left edge holds all that is smaller."
+    return ""
 
 
 def roc_axes(axes: Axes, log: bool, floor: float = 1e-3) -> None:

@@ -1,0 +1,101 @@
+"""What attacks found, as a table: over repeats, beside the reader's own training, on photographs.
+
+    plain = results("base", PROFILE).find(defense="Plain")
+    repeats(plain, "loss", "entropy")                   # means over trainings, with intervals
+    repeats(plain, "loss", yours={"loss": evaluation})  # one's own training beside them
+    beside(evaluation, plain, "loss")                   # every number of one attack
+    single(photographs(), "loss", "neural (CRL)")       # one training, intervals over records
+
+A table has three numbers for each attack: the advantage, the AUC, and the TPR at 1 % FPR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from IPython.display import Markdown
+
+from mialib import shipped
+from mialib.course.plots.spoken import brief
+from mialib.estimates import Estimate, Evaluation
+from mialib.experiments import Results
+from mialib.store import read_json
+
+NUMBERS = ("advantage", "AUC", "TPR at 1 % FPR")
+
+
+def of_repeats(trainings: Results, attack: str) -> list[Estimate]:
+    """The three numbers, over trainings and records."""
+    return [trainings.advantage(attack), trainings.auc(attack), trainings.tpr(attack, fpr=0.01)]
+
+
+def of_one(evaluation: Evaluation) -> list[Estimate]:
+    """The three numbers of one training, over its records."""
+    return [evaluation.advantage, evaluation.auc, evaluation.tpr_at_1_percent]
+
+
+def reach(trainings: Results, attack: str, what: str = "advantage", *, digits: int = 2) -> str:
+    """The lowest and the highest of the trainings, as a sentence says them."""
+    values = trainings.by_seed(what, attack)
+    return f"{values.min():.{digits}f} to {values.max():.{digits}f}"
+
+
+def beside(evaluation: Evaluation, trainings: Results, attack: str) -> Markdown:
+    """One's own training of one attack, and what repeats of the same training gave."""
+    header = [
+        "",
+        "your training",
+        f"{len(trainings)} trainings, lowest to highest",
+        "their mean [95 % interval]",
+    ]
+    ranges = [reach(trainings, attack, what, digits=3) for what in ("advantage", "auc", "tpr")]
+    own = [f"{estimate.value:.3f}" for estimate in of_one(evaluation)]
+    means = [brief(estimate, digits=3) for estimate in of_repeats(trainings, attack)]
+    return _table(header, zip(NUMBERS, own, ranges, means, strict=True))
+
+
+def repeats(
+    trainings: Results, *attacks: str, yours: Mapping[str, Evaluation] | None = None
+) -> Markdown:
+    """The attacks of these names, a line each: means over trainings, with their intervals."""
+    header = ["attack", *NUMBERS]
+    lines = [
+        [attack, *(brief(one, digits=3) for one in of_repeats(trainings, attack))]
+        for attack in attacks
+    ]
+    if yours is not None:
+        header.append("your training: advantage")
+        for line, attack in zip(lines, attacks, strict=True):
+            line.append(f"{yours[attack].advantage.value:.3f}")
+    return _table(header, lines)
+
+
+def single(evaluations: Mapping[str, Evaluation], *attacks: str) -> Markdown:
+    """The attacks of these names in one training, with intervals over its records."""
+    lines = [
+        [name, *(brief(one, digits=3) for one in of_one(evaluations[name]))] for name in attacks
+    ]
+    return _table(["attack", *NUMBERS], lines)
+
+
+def photographs() -> dict[str, Evaluation]:
+    """What each attack found in the undefended network of data/measured/: CIFAR-10, one training.
+
+    >>> round(photographs()["loss"].auc.value, 2)
+    0.9
+    """
+    path = shipped.FOLDER / "measured" / "photographs.json"
+    return {name: _evaluation(found) for name, found in read_json(path)["attacks"].items()}
+
+
+def _evaluation(found: Mapping) -> Evaluation:
+    numbers = {
+        name: Estimate(**value) if isinstance(value, dict) else value
+        for name, value in found.items()
+    }
+    return Evaluation(**numbers)
+
+
+def _table(header: Sequence[str], lines) -> Markdown:
+    rule = ["---"] * len(header)
+    return Markdown("\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *lines)))
