@@ -11,7 +11,8 @@ A table has three numbers for each attack: the advantage, the AUC, and the TPR a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from IPython.display import Markdown
 
@@ -88,14 +89,14 @@ def photographs() -> dict[str, Evaluation]:
     return {name: _evaluation(found) for name, found in read_json(path)["attacks"].items()}
 
 
-def _evaluation(found: Mapping) -> Evaluation:
-    numbers = {
-        name: Estimate(**value) if isinstance(value, dict) else value
-        for name, value in found.items()
-    }
+def _evaluation(found: Mapping[str, Any]) -> Evaluation:
+    numbers: dict[str, Any] = dict(found)
+    for name, value in found.items():
+        if isinstance(value, dict):
+            numbers[name] = Estimate(**value)
     return Evaluation(**numbers)
 
 
-def _table(header: Sequence[str], lines) -> Markdown:
+def _table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> Markdown:
     rule = ["---"] * len(header)
     return Markdown("\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *lines)))
