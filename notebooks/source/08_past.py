@@ -15,9 +15,10 @@
 # %% [markdown]
 # ## A penalty that knows where to press
 # Notebook 06 pressed on every weight alike: ℓ1 takes the same toll from a weight that carries the loss gap and from one that
-# has nothing to do with it. Notebook 07 found that the toll is badly spent, because a minority of the weights carries most of the
-# sensitivity. **PAST** (Privacy-Aware Sparsity Tuning) puts the two together. It takes a model that is already trained, and goes on
-# training it with an ℓ1 penalty that is heavy where the loss gap is sensitive and light elsewhere.
+# has nothing to do with it. The paper says that this toll is badly spent, because a minority of the weights carries most of the
+# sensitivity. Notebook 07 could not confirm that: on our model the sensitivity is little more concentrated than chance would have it.
+# **PAST** (Privacy-Aware Sparsity Tuning) builds on the claim all the same, and what it does can be measured. It takes a model that is
+# already trained, and goes on training it with an ℓ1 penalty that is heavy where the loss gap is sensitive and light elsewhere.
 
 # %%
 import numpy as np
