@@ -9,9 +9,7 @@ import numpy as np
 
 from bench.timing import Row, fastest
 from mialib import attacks, bank, data, models, query
-from mialib.attacks import ATTACKS
-from mialib.attacks.reference import attack_r_scores, lira_scores, rmia_scores
-from mialib.attacks.threshold import best_threshold
+from mialib.attacks import ATTACKS, attack_r_scores, best_threshold, lira_scores, rmia_scores
 from mialib.course import plots
 from mialib.splits import in_out_mask
 
