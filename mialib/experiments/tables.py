@@ -12,9 +12,9 @@ Every number is an `Estimate` whose interval includes the training and the recor
 
 **Scores are kept as ranks.** What a record scored in a row is kept as the number of distinct scores
 below it, and a threshold as the number of distinct scores below the threshold. Every ROC, AUC,
-advantage and TPR follows from ranks without rounding, which float16 would bring: half of all
-losses of a memorised record lie below its smallest steps. What is shown on an axis, each record's
-loss, is kept beside them as float16.
+advantage and TPR follows from ranks without rounding. float16 would bring some: of the losses of
+the course's members 12 % would be 0, and 39 % lie where its steps are coarse. What is shown on an
+axis, each record's loss, is kept beside them as float16.
 """
 
 from __future__ import annotations
