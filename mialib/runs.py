@@ -409,7 +409,7 @@ def fit_as_configured(
     model: nn.Module,
     side: splits.Side,
     *,
-    on_epoch: Callable[[nn.Module, int], dict | None],
+    on_epoch: Callable[[nn.Module, int], dict | None] | None = None,
 ) -> list[dict]:
     """Do the configuration's last training on this model, in place; return the history."""
     return fit(

@@ -20,11 +20,10 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 
-from mialib import metrics, profiles, progress, query
+from mialib import metrics, profiles, progress, query, runs
 from mialib.attacks import ATTACKS
 from mialib.configurations import Configuration
 from mialib.models import Network
-from mialib.training import fit
 
 ROUNDING = 1e-7
 MEMORISED = 0.995  # the least accuracy on members, of every training
@@ -45,7 +44,7 @@ def outcome(configuration: Configuration, rounding: int = 0) -> Outcome:
     torch.set_num_threads(configuration.threads)
     started = time.process_time()
     signals = {}
-    with progress.forwarded(lambda: None):
+    with progress.silent():
         for side in ("target", "shadow"):
             one = configuration.but(side=side)
             signals[side] = query.collect(trained(one, rounding), one.side_records())
@@ -66,18 +65,7 @@ def trained(configuration: Configuration, rounding: int) -> Network:
         model = rounded(configuration.build_model(), rounding)
     else:
         model = trained(configuration.start, rounding)
-    side = configuration.side_records()
-    fit(
-        model,
-        side.train,
-        configuration.recipe,
-        defense=configuration.defense,
-        inference=side.inference,
-        validation=side.validation,
-        build_initial_model=configuration.build_model,
-        seed=configuration.seed_for("fit"),
-        device=configuration.device,
-    )
+    runs.fit_as_configured(configuration, model, configuration.side_records())
     return model
 
 

@@ -324,12 +324,15 @@ def results(name: str, profile: str) -> Results:
 
 def _from(path: Path, source: str) -> Results:
     found = Results.read(path)
-    found.about["source"] = f"{source} {_cost(found.about)}"
+    found.about["source"] = f"{source} {_cost(found.about)}".strip()
     return found
 
 
 def _cost(about: dict[str, Any]) -> str:
-    seconds = about.get("seconds", 0)
+    """What the trainings took, in a sentence; nothing where the file does not say."""
+    if "seconds" not in about:
+        return ""
+    seconds = about["seconds"]
     hours = seconds / 3600
     time_taken = f"{hours:.1f} hours" if hours >= 1 else f"{seconds / 60:.0f} minutes"
     device = about.get("device", "cpu")

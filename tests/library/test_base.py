@@ -28,7 +28,7 @@ CHANGES = (Changed(), Changed(seed=1), Changed(rounding=1))
 
 def answers(side: str, change: Changed) -> Signals:
     configuration = IMAGES.but(side=side, seed=change.seed)
-    with progress.forwarded(lambda: None):
+    with progress.silent():
         model = base_study.trained(configuration, change.rounding)
     return query.collect(model, configuration.side_records())
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import small_results
-from mialib import attacks, cli, data, metrics, progress, runs
+from mialib import attacks, cli, data, metrics, progress, runs, shipped
 from mialib.defenses import DEFENSES, Plain
 from mialib.experiments import plans, rows, running
 from mialib.experiments.plans import PlannedRow
@@ -302,5 +302,16 @@ def test_ones_own_results_come_first(tmp_path, monkeypatch, made):
     made.save(running.own_path("past", "class"))
     found = running.results("past", "class")
     assert found.about["source"].startswith("Your own results of `past` at profile `class`.")
+    assert "Their trainings took about 0 minutes of one core." in found.about["source"]
+    silent = replace(made, about={"plan": "past"})
+    silent.save(running.own_path("past", "class"))
+    assert "took" not in running.results("past", "class").about["source"]
     with pytest.raises(ValueError, match="did you mean 'past'"):
         running.results("pats", "class")
+
+
+def test_what_ships_says_what_it_took():
+    for path in sorted((shipped.FOLDER / "results").glob("*/*.npz")):
+        found = Results.read(path)
+        assert found.about["seconds"] >= 60
+        assert all(row.key for row in found.rows), "the plan could not go on from it"
