@@ -4,6 +4,7 @@
     repeats(plain, "loss", "entropy")                   # means over trainings, with intervals
     repeats(plain, "loss", yours={"loss": evaluation})  # one's own training beside them
     beside(evaluation, plain, "loss")                   # every number of one attack
+    settings({"undefended": plain, "ℓ1": l1}, against=plain)    # defenses, by their worst attack
     single(photographs(), "loss", "neural (CRL)")       # one training, intervals over records
 
 A table has three numbers for each attack: the advantage, the AUC, and the TPR at 1 % FPR.
@@ -69,6 +70,37 @@ def repeats(
         for line, attack in zip(lines, attacks, strict=True):
             line.append(f"{yours[attack].advantage.value:.3f}")
     return _table(header, lines)
+
+
+def settings(trainings: Mapping[str, Results], *, against: Results | None = None) -> Markdown:
+    """A line per setting: its accuracy, and what the strongest attack reaches by each number.
+
+    With `against`, also what changed: paired by seed and by record.
+    """
+    header = ["setting", "trainings", "test accuracy", *(f"highest {one}" for one in NUMBERS)]
+    if against is not None:
+        header += ["change of accuracy", "change of highest advantage"]
+    return _table(header, [_setting(name, one, against) for name, one in trainings.items()])
+
+
+def _setting(name: str, trainings: Results, against: Results | None) -> list[str]:
+    cells = [name, str(len(trainings)), brief(trainings.accuracy())]
+    cells += [brief(one) for one in of_strongest(trainings)]
+    if against is not None:
+        cells += [
+            brief(trainings.paired(against, "accuracy")),
+            brief(trainings.paired(against, "highest")),
+        ]
+    return cells
+
+
+def of_strongest(trainings: Results) -> list[Estimate]:
+    """The three numbers, each of the attack that reaches most by it."""
+    return [
+        trainings.highest(),
+        trainings.highest("auc"),
+        trainings.highest("tpr", fpr=0.01),
+    ]
 
 
 def single(evaluations: Mapping[str, Evaluation], *attacks: str) -> Markdown:

@@ -3,7 +3,7 @@
 | what | functions |
 |---|---|
 | a few repeats of one training | `student`, `bonferroni`, `spread` |
-| one row of a sweep | `standing` |
+| one setting of a plan | `standing` |
 | what (ε, δ)-differential privacy allows | `highest_tpr`, `largest_advantage` |
 | what an attack refutes | `least_epsilon`, `refuted_epsilon` |
 | how far records lie from the boundary | `FeaturePlane`, `boundary_distances` |
@@ -27,9 +27,9 @@ import scipy.stats
 from numpy.typing import ArrayLike
 
 from mialib import metrics
-from mialib.course.sweeps import Sweep
 from mialib.errors import check_range
 from mialib.estimates import Estimate
+from mialib.experiments import Results
 
 ROLES = ("member", "non_member")
 LARGEST_EXPONENT = 700.0  # e^710 is beyond the range of floats.
@@ -74,25 +74,23 @@ def spread(values: Sequence[float]) -> Estimate:
     return Estimate(round(mean, 12), round(mean - deviation, 12), round(mean + deviation, 12))
 
 
-def standing(sweep: Sweep, row: int) -> dict[str, float]:
-    """All that a table holds of one row of a sweep, without intervals.
+def standing(trainings: Results) -> dict[str, float]:
+    """All that a table holds of one setting: means over its trainings, without intervals.
 
-    In this order: accuracy, loss gap, every attack's advantage, mean, highest, P1.
+    In this order: accuracy, loss gap, every attack's advantage, mean, highest, AUC and TPR at 1 %
+    FPR of the strongest attack, P1.
     """
-    member = sweep.is_member
-    tpr = sweep.votes[row][:, member].mean(axis=1)  # (attacks,)
-    fpr = sweep.votes[row][:, ~member].mean(axis=1)
-    advantage = tpr - fpr
-    accuracy = float(sweep.correct[row][~member].mean())
-    highest = float(advantage.max())
-    return {
-        "accuracy": accuracy,
-        "loss gap": sweep.rows[row]["loss_gap"],
-        **dict(zip(sweep.attacks, map(float, advantage), strict=True)),
-        "mean": float(advantage.mean()),
-        "highest": highest,
-        "P1": metrics.p1(accuracy, max(highest, 0.0)),
+    numbers = {"accuracy": trainings.by_seed("accuracy"), "loss gap": trainings.by_seed("loss_gap")}
+    for attack in trainings.attacks:
+        numbers[attack] = trainings.by_seed("advantage", attack)
+    numbers |= {
+        "mean": trainings.by_seed("mean"),
+        "highest": trainings.by_seed("highest"),
+        "AUC": trainings.by_seed("highest", "auc"),
+        "TPR at 1 %": trainings.by_seed("highest", "tpr", fpr=0.01),
+        "P1": trainings.by_seed("p1"),
     }
+    return {name: float(by_seed.mean()) for name, by_seed in numbers.items()}
 
 
 def highest_tpr(fpr: ArrayLike, *, epsilon: float, delta: float) -> np.ndarray:

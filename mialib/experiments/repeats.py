@@ -37,6 +37,10 @@ class RecordCounts(NamedTuple):
     members: np.ndarray
     non_members: np.ndarray
 
+    def observed(self) -> RecordCounts:
+        """Each record once, without any draw."""
+        return RecordCounts(self.members[:1], self.non_members[:1])
+
     def mean_of_members(self, values: np.ndarray) -> np.ndarray:
         """The members' mean in every draw: (…, n) → (…, 1 + draws)."""
         return _means(values, self.members)

@@ -300,18 +300,20 @@ def shipped_path(name: str, profile: str) -> Path:
 def results(name: str, profile: str) -> Results:
     """One's own results of this plan at this profile, if there are any, else the shipped ones.
 
-    Where neither is there, those of `quick` serve. `about["source"]` says in a sentence what they
-    are, and how to make one's own.
+    Where neither is there, those of `quick` serve, and those of `cpu` for a plan that has none
+    there. `about["source"]` says in a sentence what they are, and how to make one's own.
     """
     check_choice("plan", name, plans.names())
     check_choice("profile", profile, plans.profiles.NAMES)
-    own = own_path(name, profile)
-    if own.exists():
-        return _from(own, f"Your own results of `{name}` at profile `{profile}`.")
-    for nearest in dict.fromkeys((profile, "quick")):
+    possible = plans.profiles_of(name)
+    for nearest in dict.fromkeys((profile, "quick", "cpu")):
+        own = own_path(name, nearest)
+        if own.exists():
+            return _from(own, f"Your own results of `{name}` at profile `{nearest}`.")
         path = shipped_path(name, nearest)
         if path.exists():
-            command = f"mialib run {name} --profile {profile}"
+            asked = profile if profile in possible else nearest
+            command = f"mialib run {name} --profile {asked}"
             return _from(
                 path,
                 f"Shipped results of `{name}` at profile `{nearest}`; `{command}` makes your own.",

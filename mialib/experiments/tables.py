@@ -33,7 +33,7 @@ import numpy as np
 from mialib import metrics
 from mialib.errors import as_array, as_path, check_choice, check_range, plain_tuple
 from mialib.estimates import Estimate
-from mialib.experiments.repeats import over_seeds_and_records, record_counts
+from mialib.experiments.repeats import RecordCounts, over_seeds_and_records, record_counts
 from mialib.signals import as_rows
 
 VERSION = 1  # of the file
@@ -49,6 +49,7 @@ NUMBERS = {
     "highest": (-1.0, 1.0),
     "mean": (-1.0, 1.0),
     "p1": (0.0, 1.0),
+    "defense_level": (0.0, 200.0),
     "loss_gap": (-np.inf, np.inf),
 }
 
@@ -264,6 +265,17 @@ class Results:
         """PAST's P1, from the accuracy and the highest advantage."""
         return self.estimate("p1")
 
+    def defense_level(self, attack: str = "discriminator") -> Estimate:
+        """The sparsity paper's D: 100 if the attack tosses a coin, 0 if it is always right."""
+        return self.estimate("defense_level", attack)
+
+    def fact(self, *path: str) -> list[Any]:
+        """What each training told under these names, in the order of the rows: (seeds,).
+
+        tuned.fact("weights", "gini") has the Gini index of each seed's weights.
+        """
+        return [_inside(row.facts, path) for row in self.rows]
+
     def estimate(self, what: str, *arguments: Any, **options: Any) -> Estimate:
         """One of NUMBERS of this setting, with its interval."""
         estimate = over_seeds_and_records(self.draws(what, *arguments, **options))
@@ -271,8 +283,9 @@ class Results:
         return replace(estimate, low=max(estimate.low, lowest), high=min(estimate.high, highest))
 
     def by_seed(self, what: str, *arguments: Any, **options: Any) -> np.ndarray:
-        """What each training gave, in the order of the rows: (seeds,)."""
-        return self.draws(what, *arguments, **options)[:, 0]
+        """What each training gave, in the order of the rows: (seeds,). It draws nothing."""
+        observed = record_counts(self.is_member).observed()
+        return self._numbers(observed, what, *arguments, **options)[:, 0]
 
     def paired(self, other: Results, what: str, *arguments: Any, **options: Any) -> Estimate:
         """`what` here minus `what` there, seed by seed and record by record.
@@ -314,6 +327,12 @@ class Results:
 
     def draws(self, what: str, *arguments: Any, **options: Any) -> np.ndarray:
         """The number of each seed, then its value in every draw of records: (seeds, 1 + draws)."""
+        return self._numbers(record_counts(self.is_member), what, *arguments, **options)
+
+    def _numbers(
+        self, counts: RecordCounts, what: str, *arguments: Any, **options: Any
+    ) -> np.ndarray:
+        """The number of each seed, with each row of counts: (seeds, rows of counts)."""
         check_choice("number", what, NUMBERS)
         if len(self._by_setting) != 1:
             raise ValueError(
@@ -326,28 +345,32 @@ class Results:
                 f"{len(failed)} of {len(self)} trainings failed ({failed[0].failure}), and have no "
                 "number. Take the others with finished()."
             )
-        return getattr(self, f"_draw_{what}")(*arguments, **options)
+        return getattr(self, f"_draw_{what}")(counts, *arguments, **options)
 
-    def _draw_accuracy(self) -> np.ndarray:
-        return record_counts(self.is_member).mean_of_non_members(self.correct)
+    def _draw_accuracy(self, counts: RecordCounts) -> np.ndarray:
+        return counts.mean_of_non_members(self.correct)
 
-    def _draw_loss_gap(self) -> np.ndarray:
-        counts = record_counts(self.is_member)
+    def _draw_loss_gap(self, counts: RecordCounts) -> np.ndarray:
         return counts.mean_of_non_members(self.losses) - counts.mean_of_members(self.losses)
 
-    def _draw_advantage(self, attack: str) -> np.ndarray:
-        return self._all_advantages(self._place(attack))
+    def _draw_advantage(self, counts: RecordCounts, attack: str) -> np.ndarray:
+        return self._all_advantages(counts, self._place(attack))
 
-    def _all_advantages(self, place: int | slice) -> np.ndarray:
+    def _draw_defense_level(
+        self, counts: RecordCounts, attack: str = "discriminator"
+    ) -> np.ndarray:
+        # D = 200 − 2A, and with members and non-members alike in weight A = 50 + 50 · Adv.
+        return 100 - 100 * self._draw_advantage(counts, attack)
+
+    def _all_advantages(self, counts: RecordCounts, place: int | slice) -> np.ndarray:
         """(seeds, 1 + draws), or for several attacks (seeds, attacks, 1 + draws)."""
-        counts = record_counts(self.is_member)
         is_called = self.ranks[:, place] >= self.thresholds[:, place, None]
         return counts.mean_of_members(is_called) - counts.mean_of_non_members(is_called)
 
-    def _draw_auc(self, attack: str) -> np.ndarray:
-        return np.stack([metrics.area(*curve) for curve in self._curves(attack)])
+    def _draw_auc(self, counts: RecordCounts, attack: str) -> np.ndarray:
+        return np.stack([metrics.area(*curve) for curve in self._curves(counts, attack)])
 
-    def _draw_tpr(self, attack: str, *, fpr: float = 0.01) -> np.ndarray:
+    def _draw_tpr(self, counts: RecordCounts, attack: str, *, fpr: float = 0.01) -> np.ndarray:
         non_members = int((~self.is_member).sum())
         if not metrics.resolvable(fpr, non_members):
             raise ValueError(
@@ -355,31 +378,35 @@ class Results:
                 "non-members. Ask for a higher FPR."
             )
         limit = float(fpr)
-        return np.stack([metrics.largest_tpr(*curve, limit) for curve in self._curves(attack)])
+        curves = self._curves(counts, attack)
+        return np.stack([metrics.largest_tpr(*curve, limit) for curve in curves])
 
-    def _draw_highest(self, number: str = "advantage", **options: Any) -> np.ndarray:
-        return self._over_attacks(number, **options).max(axis=1)
+    def _draw_highest(
+        self, counts: RecordCounts, number: str = "advantage", **options: Any
+    ) -> np.ndarray:
+        return self._over_attacks(counts, number, **options).max(axis=1)
 
-    def _draw_mean(self, number: str = "advantage", **options: Any) -> np.ndarray:
-        return self._over_attacks(number, **options).mean(axis=1)
+    def _draw_mean(
+        self, counts: RecordCounts, number: str = "advantage", **options: Any
+    ) -> np.ndarray:
+        return self._over_attacks(counts, number, **options).mean(axis=1)
 
-    def _draw_p1(self) -> np.ndarray:
-        accuracy = self._draw_accuracy()
-        highest = self._draw_highest().clip(0, 1)
+    def _draw_p1(self, counts: RecordCounts) -> np.ndarray:
+        accuracy = self._draw_accuracy(counts)
+        highest = self._draw_highest(counts).clip(0, 1)
         p1 = np.vectorize(metrics.p1, otypes=[float])
         return p1(accuracy, highest)
 
-    def _over_attacks(self, number: str, **options: Any) -> np.ndarray:
+    def _over_attacks(self, counts: RecordCounts, number: str, **options: Any) -> np.ndarray:
         """(seeds, attacks, 1 + draws)."""
         check_choice("number of attacks", number, ("advantage", "auc", "tpr"))
         if number == "advantage":
-            return self._all_advantages(slice(None))
-        by_attack = [self.draws(number, attack, **options) for attack in self.attacks]
+            return self._all_advantages(counts, slice(None))
+        by_attack = [self._numbers(counts, number, name, **options) for name in self.attacks]
         return np.stack(by_attack, axis=1)
 
-    def _curves(self, attack: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _curves(self, counts: RecordCounts, attack: str) -> list[tuple[np.ndarray, np.ndarray]]:
         """FPR and TPR of each seed, in every draw: (1 + draws, points) each."""
-        counts = record_counts(self.is_member)
         ranks = self.ranks[:, self._place(attack)]
         return [metrics.weighted_roc(one, counts.members, counts.non_members) for one in ranks]
 
@@ -493,6 +520,12 @@ def _identity(row: Row) -> tuple[str, int]:
 
 def _setting_name(row: Row) -> str:
     return json.dumps(row.settings, sort_keys=True)
+
+
+def _inside(facts: dict[str, Any], path: Sequence[str]) -> Any:
+    for name in path:
+        facts = facts[check_choice("fact", name, facts)]
+    return facts
 
 
 def _has(row: Row, wanted: dict[str, Any]) -> bool:
