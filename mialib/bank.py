@@ -5,8 +5,8 @@
     letters.phi                                     # LiRA's φ: (models, queries, n)
     attacks.game(letters, target=7)                 # model 7 plays the target
 
-The course ships one bank, made by tools/bank.py; its provenance lies beside it. Introduced in
-notebook 03.
+The course ships banks that `mialib bank` made (`experiments.banks`); what each was made of lies
+beside it. Introduced in notebook 03.
 """
 
 from __future__ import annotations
@@ -217,8 +217,11 @@ def load(name: str = "letters", *, views: bool = False) -> Bank:
     """The shipped bank called `name`; with `views`, also the models' answers on shifted records."""
     check_flag(views=views)
     bank = Bank.read(shipped.find("signal bank", "bank", name))
-    if views:
-        return bank
+    return bank if views else without_views(bank)
+
+
+def without_views(bank: Bank) -> Bank:
+    """The bank as if its models had been asked about each record once, as it is."""
     population = bank.population
     if population is not None:
         population = replace(population, views=None)

@@ -1,8 +1,9 @@
-"""The commands: `mialib run · plans · doctor`, also as `python -m mialib`.
+"""The commands: `mialib run · plans · bank · doctor`, also as `python -m mialib`.
 
     mialib plans                            # what can be run, at which profiles
     mialib run past --profile class         # train what is missing, attack, write the results
     mialib run photographs --profile cpu --data cifar10.npz --finished
+    mialib bank --profile cpu --data cifar10.npz    # reference models, for LiRA and RMIA
     mialib doctor                           # versions, device, store
 
 Every command says beforehand what it will do, and goes on where it was stopped.
@@ -15,8 +16,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from mialib import data, doctor, profiles
-from mialib.experiments import PlannedRow, Results, plans, running
+from mialib import data, doctor, profiles, runs
+from mialib.experiments import PlannedRow, Results, banks, plans, running
 from mialib.store import as_store
 
 
@@ -58,6 +59,13 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run)
     listing = commands.add_parser("plans", help="every plan and its profiles")
     listing.set_defaults(command=_plans)
+    bank = commands.add_parser("bank", help="train reference models and keep their answers")
+    bank.add_argument("--profile", default="quick", help=", ".join(profiles.NAMES))
+    bank.add_argument("--experiment", default="bank", help=", ".join(banks.EXPERIMENTS))
+    bank.add_argument("--data", help="an .npz or image folder in place of the profile's download")
+    bank.add_argument("--jobs", type=int, help="how many models side by side; one per core, or 1")
+    bank.add_argument("--dry-run", action="store_true", help="only say what is missing")
+    bank.set_defaults(command=_bank)
     health = commands.add_parser("doctor", help="versions, device and store")
     health.set_defaults(command=_doctor)
     return parser
@@ -141,6 +149,23 @@ def _varied(settings: Sequence[Results]):
 def _plans(chosen: argparse.Namespace) -> int:
     for name in plans.names():
         print(f"{name:<14}{', '.join(plans.profiles_of(name))}")
+    return 0
+
+
+def _bank(chosen: argparse.Namespace) -> int:
+    sides = banks.sides(chosen.profile, chosen.experiment, data=chosen.data)
+    print(f"{chosen.experiment} at {chosen.profile}: {len(sides)} reference models")
+    if not data.is_here(sides[0].data):
+        print(f"The records of {sides[0].data} are not here yet; a run fetches them first.")
+        if chosen.dry_run:
+            return 0
+    todo = {one for side in sides for one in runs.missing(side)}
+    epochs = sum(one.recipe.epochs for one in todo)
+    print(f"Missing: {len(todo)} trainings of {epochs:,} epochs in all.")
+    if chosen.dry_run:
+        return 0
+    path = banks.make(chosen.profile, chosen.experiment, data=chosen.data, jobs=chosen.jobs)
+    print(f"Written: {path}")
     return 0
 
 

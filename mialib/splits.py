@@ -219,18 +219,39 @@ def quarters(records: Records, *, seed: int = 0, validation: float = 0) -> Sides
     return sides
 
 
-def in_out(records: Records, *, seed: int = 0, validation: float = 0, models: int = 16) -> Sides:
+def in_out(
+    records: Records,
+    *,
+    seed: int = 0,
+    validation: float = 0,
+    models: int = 16,
+    inference: float = 0.0,
+) -> Sides:
     """Reference attacks' split: `model-0`, `model-1`, …, any of which may play the target.
 
-    A model's test part is what it does not train on.
+    A model's test part is what it does not train on. The last records, a share called `inference`,
+    are dealt to no model: a defense may tune on them.
     """
     _check_enough("in_out", records, parts=2)
+    dealt = dealt_records(len(records), inference)
+    aside = np.arange(dealt, len(records))
     plan = {}
-    for k, is_member in enumerate(in_out_mask(len(records), models, seed=seed)):
+    for k, is_member in enumerate(in_out_mask(dealt, models, seed=seed)):
         members = np.flatnonzero(is_member)
         order = np.random.default_rng([int(seed), k]).permutation(members)
-        plan[f"model-{k}"] = Positions(train=order, test=np.flatnonzero(~is_member))
+        others = np.flatnonzero(~is_member)
+        plan[f"model-{k}"] = Positions(train=order, test=others, inference=aside)
     return _with_validation(records, plan, validation)
+
+
+def dealt_records(n: int, inference: float = 0.0) -> int:
+    """How many of n records `in_out` deals to its models: the first ones.
+
+    >>> dealt_records(3000, inference=0.2)
+    2400
+    """
+    check_range(0, 0.5, inference=inference)
+    return n - round(float(inference) * n)
 
 
 def in_out_mask(n: int, models: int, *, seed: int = 0) -> np.ndarray:

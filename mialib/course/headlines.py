@@ -5,6 +5,7 @@
     repeats(plain, "loss", yours={"loss": evaluation})  # one's own training beside them
     beside(evaluation, plain, "loss")                   # every number of one attack
     settings({"undefended": plain, "ℓ1": l1}, against=plain)    # defenses, by their worst attack
+    pairs({"PAST − ℓ1": (past, l1)})                    # differences between two settings
     single(photographs(), "loss", "neural (CRL)")       # one training, intervals over records
 
 A table has three numbers for each attack: the advantage, the AUC, and the TPR at 1 % FPR.
@@ -21,9 +22,18 @@ from mialib import shipped
 from mialib.course.plots.spoken import brief
 from mialib.estimates import Estimate, Evaluation
 from mialib.experiments import Results
+from mialib.experiments.repeats import InTurn
 from mialib.store import read_json
 
 NUMBERS = ("advantage", "AUC", "TPR at 1 % FPR")
+# What `pairs` compares: the arguments and options of `Results.paired`.
+PAIRED: dict[str, tuple[tuple[str, ...], dict[str, float]]] = {
+    "test accuracy": (("accuracy",), {}),
+    "mean advantage": (("mean",), {}),
+    "highest advantage": (("highest",), {}),
+    "highest AUC": (("highest", "auc"), {}),
+    "highest TPR at 1 % FPR": (("highest", "tpr"), {"fpr": 0.01}),
+}
 
 
 def of_repeats(trainings: Results, attack: str) -> list[Estimate]:
@@ -72,19 +82,40 @@ def repeats(
     return _table(header, lines)
 
 
-def settings(trainings: Mapping[str, Results], *, against: Results | None = None) -> Markdown:
+def settings(
+    trainings: Mapping[str, Results], *, against: Results | None = None, level: bool = False
+) -> Markdown:
     """A line per setting: its accuracy, and what the strongest attack reaches by each number.
 
-    With `against`, also what changed: paired by seed and by record.
+    With `against`, also what changed: paired by seed and by record. With `level`, also the sparsity
+    paper's defense level D, by its discriminator.
     """
     header = ["setting", "trainings", "test accuracy", *(f"highest {one}" for one in NUMBERS)]
+    if level:
+        header.insert(3, "defense level D")
     if against is not None:
         header += ["change of accuracy", "change of highest advantage"]
-    return _table(header, [_setting(name, one, against) for name, one in trainings.items()])
+    lines = [_setting(name, one, against, level=level) for name, one in trainings.items()]
+    return _table(header, lines)
 
 
-def _setting(name: str, trainings: Results, against: Results | None) -> list[str]:
+def pairs(compared: Mapping[str, tuple[Results, Results]]) -> Markdown:
+    """A line per pair: each number of the first minus that of the second, by seed and by record."""
+    header = ["first minus second", "trainings", *PAIRED]
+    return _table(header, [_pair(name, *pair) for name, pair in compared.items()])
+
+
+def _pair(name: str, one: Results, other: Results) -> list[str]:
+    common = {row.seed for row in one.rows} & {row.seed for row in other.rows}
+    asked = PAIRED.values()
+    differences = [one.paired(other, *arguments, **options) for arguments, options in asked]
+    return [name, str(len(common)), *(brief(one, digits=3) for one in differences)]
+
+
+def _setting(name: str, trainings: Results, against: Results | None, *, level: bool) -> list[str]:
     cells = [name, str(len(trainings)), brief(trainings.accuracy())]
+    if level:
+        cells.append(brief(trainings.defense_level(), digits=0))
     cells += [brief(one) for one in of_strongest(trainings)]
     if against is not None:
         cells += [
@@ -101,6 +132,15 @@ def of_strongest(trainings: Results) -> list[Estimate]:
         trainings.highest("auc"),
         trainings.highest("tpr", fpr=0.01),
     ]
+
+
+def in_turn(reached: Mapping[str, InTurn]) -> Markdown:
+    """Attacks with references, a line each: means over targets, with their intervals."""
+    header = ["attack", "AUC", "TPR at 1 % FPR", "TPR at 0.1 % FPR"]
+    return _table(
+        header,
+        [[name, *(brief(one, digits=3) for one in found)] for name, found in reached.items()],
+    )
 
 
 def single(evaluations: Mapping[str, Evaluation], *attacks: str) -> Markdown:

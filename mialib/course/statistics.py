@@ -3,9 +3,10 @@
 | what | functions |
 |---|---|
 | a few repeats of one training | `student`, `bonferroni`, `spread` |
-| one setting of a plan | `standing` |
+| one setting of a plan, or pairs of settings together | `standing`, `mean_difference` |
+| the control that a claim must beat | `fair_control` |
 | what (ε, δ)-differential privacy allows | `highest_tpr`, `largest_advantage` |
-| what an attack refutes | `least_epsilon`, `refuted_epsilon` |
+| what an attack refutes | `least_epsilon`, `sure_rates`, `refuted_epsilon` |
 | how far records lie from the boundary | `FeaturePlane`, `boundary_distances` |
 
 An auditor would use the two rows on differential privacy, too: they take rates and counts, and
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats
@@ -30,6 +32,7 @@ from mialib import metrics
 from mialib.errors import check_range
 from mialib.estimates import Estimate
 from mialib.experiments import Results
+from mialib.experiments.repeats import over_seeds_and_records
 
 ROLES = ("member", "non_member")
 LARGEST_EXPONENT = 700.0  # e^710 is beyond the range of floats.
@@ -93,6 +96,40 @@ def standing(trainings: Results) -> dict[str, float]:
     return {name: float(by_seed.mean()) for name, by_seed in numbers.items()}
 
 
+def fair_control(accuracy: float, accuracies: np.ndarray, advantages: np.ndarray) -> int:
+    """Among the controls at most 0.01 less accurate, the place of the lowest advantage; or -1.
+
+    >>> fair_control(0.6, np.array([0.59, 0.63, 0.5]), np.array([0.4, 0.3, 0.1]))
+    1
+    """
+    fair = accuracies >= accuracy - 0.01 - 1e-12
+    if not fair.any():
+        return -1
+    return int(np.argmin(np.where(fair, advantages, np.inf)))
+
+
+def mean_difference(
+    pairs: Sequence[tuple[Results, Results]], what: str, *arguments: Any, **options: Any
+) -> Estimate:
+    """The mean of one.paired(other, what, …) over several pairs of settings, as one number.
+
+    Several intervals each miss by chance; this is one. It takes the seeds that all settings have.
+    """
+    if not pairs:
+        raise ValueError("A mean of differences needs one pair of settings at least, found none.")
+    seeds = [{row.seed for row in one.rows} for pair in pairs for one in pair]
+    common = set.intersection(*seeds)
+    if not common:
+        raise ValueError("The settings have no seed in common, so nothing can be paired.")
+    differences = []
+    for one, other in pairs:
+        one.paired(other, "accuracy")  # It refuses settings of different records.
+        here = one.seeds(common).draws(what, *arguments, **options)
+        there = other.seeds(common).draws(what, *arguments, **options)
+        differences.append(here - there)
+    return over_seeds_and_records(np.mean(differences, axis=0))
+
+
 def highest_tpr(fpr: ArrayLike, *, epsilon: float, delta: float) -> np.ndarray:
     """The highest TPR that (ε, δ)-differential privacy allows at each FPR.
 
@@ -131,25 +168,36 @@ def least_epsilon(tpr: float, fpr: float, delta: float) -> float:
     return max(needed)
 
 
-def refuted_epsilon(
-    tpr: ArrayLike, fpr: ArrayLike, *, members: int, non_members: int, delta: float
-) -> float:
-    """The largest ε that a ROC refutes, with 95 % confidence over all its points together.
+class SureRates(NamedTuple):
+    """Rates that an attack has for sure: (n,) each."""
 
-    `tpr` and `fpr` (n,) are shares of so many members and non-members. Every rate is replaced by
-    the end of its exact interval that favours the defender.
+    tpr: np.ndarray
+    fpr: np.ndarray
+
+
+def sure_rates(
+    tpr: ArrayLike, fpr: ArrayLike, *, members: int, non_members: int, comparisons: int
+) -> SureRates:
+    """The ends of exact intervals that favour the defender: TPRs from below, FPRs from above.
+
+    `tpr` and `fpr` (n,) are shares of so many members and non-members. So many `comparisons` hold
+    together with 95 % confidence (Bonferroni).
     """
-    tpr = np.asarray(tpr, float)
-    fpr = np.asarray(fpr, float)
-    confidence = 1 - 0.05 / (2 * len(fpr))
-    needed = [0.0]
-    for caught, accused in zip(tpr, fpr, strict=True):
+    confidence = 1 - 0.05 / (2 * comparisons)
+    lowest = []
+    highest = []
+    for caught, accused in zip(np.asarray(tpr, float), np.asarray(fpr, float), strict=True):
         hits = round(caught * members)
         alarms = round(accused * non_members)
-        lowest, _ = metrics.clopper_pearson(hits, members, confidence=confidence)
-        _, highest = metrics.clopper_pearson(alarms, non_members, confidence=confidence)
-        needed.append(least_epsilon(lowest, highest, delta))
-    return max(needed)
+        lowest.append(metrics.clopper_pearson(hits, members, confidence=confidence).low)
+        highest.append(metrics.clopper_pearson(alarms, non_members, confidence=confidence).high)
+    return SureRates(np.array(lowest), np.array(highest))
+
+
+def refuted_epsilon(sure: SureRates, *, delta: float) -> float:
+    """The largest ε that these rates refute."""
+    needed = [least_epsilon(tpr, fpr, delta) for tpr, fpr in zip(*sure, strict=True)]
+    return max(0.0, *needed)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ the records do. Differences between two settings are taken seed by seed and reco
 
     draws                               # (seeds, 1 + draws): the number, then its value in each
     over_seeds_and_records(draws)       # an Estimate
+    in_turn(scores, bank.is_member)     # of a bank whose models play the target in turn
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.stats
+from numpy.typing import ArrayLike
 
+from mialib import metrics
+from mialib.errors import as_array, check_range
 from mialib.estimates import Estimate
 
 DRAWS = 400  # of the records; the interval needs their variance only
@@ -98,3 +102,48 @@ def over_seeds_and_records(draws: np.ndarray) -> Estimate:
     quantile = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom)
     reach = float(quantile * total**0.5)
     return Estimate(mean, mean - reach, mean + reach)
+
+
+class InTurn(NamedTuple):
+    """An attack on several targets of the same records: means over targets."""
+
+    auc: Estimate
+    tpr_at_1_percent: Estimate
+    tpr_at_0_1_percent: Estimate
+
+
+def in_turn(scores: ArrayLike, is_member: ArrayLike, *, draws: int = 100) -> InTurn:
+    """What an attack reaches on one target, from scores (targets, n) and who holds whom.
+
+    Each target is a training of its own, with members of its own, and all are asked about the same
+    records: so the interval is that of repeats, with targets in place of seeds.
+    """
+    check_range(2, np.inf, whole=True, draws=draws)
+    scores = as_array(scores, kind="biuf", what="Scores")
+    is_member = as_array(is_member, kind="b", what="is_member")
+    if scores.ndim != 2 or scores.shape != is_member.shape:
+        raise ValueError(
+            "Expected scores and is_member of the same shape (targets, n), found "
+            f"{scores.shape} and {is_member.shape}."
+        )
+    n = scores.shape[1]
+    counts = np.ones((1 + draws, n), np.float32)
+    counts[1:] = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=draws)
+    curves = [
+        metrics.weighted_roc(one, counts * held, counts * ~held)
+        for one, held in zip(scores, is_member, strict=True)
+    ]
+    non_members = int((~is_member).sum(axis=1).min())
+    return InTurn(
+        auc=over_seeds_and_records(np.stack([metrics.area(*curve) for curve in curves])),
+        tpr_at_1_percent=_mean_tpr(curves, 0.01, non_members),
+        tpr_at_0_1_percent=_mean_tpr(curves, 0.001, non_members),
+    )
+
+
+def _mean_tpr(
+    curves: list[tuple[np.ndarray, np.ndarray]], fpr: float, non_members: int
+) -> Estimate:
+    if not metrics.resolvable(fpr, non_members):
+        return Estimate(np.nan, note=f"not resolvable with {non_members:,} non-members")
+    return over_seeds_and_records(np.stack([metrics.largest_tpr(*curve, fpr) for curve in curves]))

@@ -4,23 +4,53 @@ import numpy as np
 import pytest
 
 from mialib.course import figures
-from mialib.course.statistics import largest_advantage
-from small_pictures import CURVES, DOTS, PICTURES
+from mialib.course.figures.privacy import FPRS
+from mialib.course.statistics import highest_tpr, largest_advantage
+from mialib.experiments import results
+from small_pictures import PICTURES, REACHED
 
 
 def test_the_promise_says_who_breaks_it():
     picture = PICTURES["promise"]()
     numbers = picture.numbers
-    assert numbers["undefended above"] > 0 >= numbers["private above"]
+    assert numbers["undefended beyond"] > 0 >= numbers["private beyond"]
     assert numbers["limit at 0.01"] == pytest.approx(np.e * 0.01 + 1e-5)
     assert numbers["largest advantage"] == largest_advantage(1.0, 1e-5)
-    assert numbers["undefended dots"] == 2  # e · 0.1 < 0.5, but e · 0.3 > 0.4.
-    assert numbers["private dots"] == 0
-    assert "undefended enters the grey, with 2 of 3 attacks" in picture.alt
+    assert "undefended refutes it; private does not refute it" in picture.alt
 
 
 def test_a_larger_epsilon_forbids_less():
-    wider = figures.promise(CURVES, DOTS, epsilon=5.0, delta=1e-5)
-    assert wider.numbers["undefended dots"] == 0
-    assert wider.numbers["undefended above"] <= 0
+    wider = figures.promise(REACHED, epsilon=5.0, delta=1e-5)
+    assert wider.numbers["undefended beyond"] <= 0
     assert wider.png != PICTURES["promise"]().png
+
+
+def test_what_is_refuted_is_what_the_figure_shows():
+    refuted = REACHED["undefended"].refuted(delta=1e-5)
+    below = figures.promise(REACHED, epsilon=0.99 * refuted, delta=1e-5)
+    above = figures.promise(REACHED, epsilon=1.01 * refuted, delta=1e-5)
+    assert below.numbers["undefended beyond"] > 0 >= above.numbers["undefended beyond"]
+    assert REACHED["private"].refuted(delta=1e-5) == 0
+
+
+def test_the_best_attack_counts_and_more_attacks_are_less_sure():
+    alone = figures.reach(FPRS[None] ** 0.3, members=1000, non_members=1000)
+    assert np.array_equal(REACHED["undefended"].tpr, alone.tpr)
+    inside = (FPRS > 0) & (FPRS < 1)
+    assert (REACHED["undefended"].sure.tpr[inside] < alone.sure.tpr[inside]).all()
+
+
+def test_clearing_non_members_is_the_other_inequality():
+    one = REACHED["undefended"]
+    mirrored = one.mirrored()
+    assert mirrored.refuted(delta=1e-5) == pytest.approx(one.refuted(delta=1e-5))
+    assert np.allclose(mirrored.mirrored().tpr, one.tpr)
+
+
+def test_trainings_reach_what_their_attacks_reach():
+    plain = results("base", "quick").find(defense="Plain")
+    reached = figures.reach_of(plain)
+    of_loss = plain.roc("loss", FPRS).mean(axis=0)
+    assert (reached.tpr >= of_loss).all()
+    assert (reached.sure.tpr <= reached.tpr + 1e-3).all()  # A share is rounded to whole records.
+    assert (highest_tpr(FPRS, epsilon=0.0, delta=0.0) <= reached.tpr + 0.05).all()

@@ -9,17 +9,43 @@ from mialib.course.figures import sensitivity
 from small_pictures import MODULES, PICTURES
 
 
-def test_shares_are_of_the_whole_and_means_over_that_of_all():
-    numbers = PICTURES["sensitivity_by_module"]().numbers  # 110 in all, over 90 weights
-    assert [round(110 * numbers[kind], 9) for kind in sensitivity.KIND] == [80, 15, 15]
-    assert numbers["first"] == pytest.approx(4 / (110 / 90))
-    assert PICTURES["sensitivity_by_module inside"]().numbers["last"] == 0.45
+def test_means_are_over_that_of_all_weights():
+    numbers = PICTURES["sensitivity_by_depth"]().numbers  # 470 in all, over 450 weights
+    assert numbers["convolution stem"] == pytest.approx(4 / (470 / 450))
+    assert numbers["normalisation 1"] == pytest.approx(1 / (470 / 450))
+    assert numbers["linear linear"] == pytest.approx(0.5 / (470 / 450))
 
 
-def test_a_network_may_lack_a_kind_of_module():
-    convolutions = {name: one for name, one in MODULES.items() if one["kind"] != "linear"}
-    alt = figures.sensitivity_by_module(convolutions, title="No classifier").alt
-    assert "linear: none" in alt
+def test_only_large_modules_tell_of_their_top():
+    numbers = PICTURES["sensitivity_by_depth"]().numbers
+    assert numbers["inside, lowest"] == numbers["inside, highest"] == 0.6
+
+
+def test_modules_of_one_block_count_by_their_weights():
+    twin = {"kind": "convolution", "mean": 4.0, "size": 800, "top": 0.9}
+    numbers = figures.sensitivity_by_depth(
+        [MODULES | {"features.3.conv2": twin}], title="Two convolutions"
+    ).numbers
+    assert numbers["convolution 1"] == pytest.approx(3 / (3670 / 1250))
+    assert numbers["inside, highest"] == pytest.approx(0.8)
+
+
+def test_bars_reach_from_the_lowest_training_to_the_highest():
+    other = {name: one | {"mean": 1.0} for name, one in MODULES.items()}
+    numbers = figures.sensitivity_by_depth([MODULES, other], title="Two trainings").numbers
+    assert numbers["convolution stem"] == pytest.approx((4 / (470 / 450) + 1) / 2)
+
+
+def test_a_network_may_lack_a_kind_of_module_and_large_ones():
+    stem = {name: MODULES[name] for name in ("features.0", "features.1")}
+    picture = figures.sensitivity_by_depth([stem], title="No classifier")
+    assert picture.png
+    assert f"no module has {sensitivity.LARGE} weights" in picture.alt
+
+
+def test_a_batch_is_a_dot():
+    numbers = PICTURES["batch_spread"]().numbers
+    assert numbers == {"top 20 %, true": 0.55, "top 20 %, shuffled": 0.45}
 
 
 def test_each_moment_has_its_mean():

@@ -1,5 +1,7 @@
 """Figures that compare defenses say the numbers that they were given."""
 
+import pytest
+from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.figure import Figure
 
 from mialib import metrics
@@ -7,23 +9,34 @@ from mialib.course import figures
 from small_pictures import PICTURES, STANDINGS
 
 
-def test_a_board_has_every_number():
-    numbers = PICTURES["board"]().numbers
-    assert numbers["ℓ1 highest"] == STANDINGS["ℓ1"]["highest"]
-    assert len(numbers) == 2 * len(STANDINGS["ℓ1"])
+def test_a_board_has_the_four_numbers_of_each_defense():
+    picture = PICTURES["board"]()
+    assert picture.numbers["ℓ1 highest"] == STANDINGS["ℓ1"]["highest"]
+    assert len(picture.numbers) == 2 * 4
+    told = "test accuracy 0.50, highest advantage 0.30, highest AUC 0.70, TPR at 1 % FPR 0.02"
+    assert f"ℓ1: {told}" in picture.alt
 
 
-def test_changes_say_by_how_much():
-    picture = PICTURES["changes"]()
-    assert picture.numbers == {"ℓ1 loss": 0.2, "ℓ1 entropy": -0.1}
-    assert "ℓ1 loss +0.20; ℓ1 entropy -0.10." in picture.alt
-
-
-def test_only_what_is_sure_is_bold():
+def bars_of(standings):
+    """The lengths of a board's bars, column by column: (4, defenses)."""
     figure = Figure()
-    PICTURES["changes"]().draw(figure)
-    weights = {text.get_text(): text.get_weight() for text in figure.axes[0].texts}
-    assert weights == {"+0.20": "bold", "-0.10": "normal"}
+    figures.board(standings).draw(figure)
+    return [[bar.get_width() for bar in column] for column in figure.axes[0].containers]
+
+
+def test_the_bars_of_a_board_are_as_long_as_its_numbers():
+    row = STANDINGS["ℓ1"] | {"accuracy": 0.25, "AUC": 0.75, "TPR at 1 %": 0.1}
+    twice = row | {"accuracy": 0.5, "AUC": 1.0, "TPR at 1 %": 0.2}
+    accuracy, _, auc, tpr = bars_of({"undefended": row, "ℓ1": twice})
+    for column in (accuracy, auc, tpr):
+        assert column[1] == pytest.approx(2 * column[0])
+
+
+def test_a_bar_never_leaves_its_column_on_a_board():
+    wide = STANDINGS["ℓ1"] | {"TPR at 1 %": 0.9, "highest": -0.1, "AUC": 0.4}
+    _, highest, auc, tpr = bars_of({"undefended": STANDINGS["ℓ1"], "ℓ1": wide})
+    assert (highest[1], auc[1]) == (0, 0)
+    assert max(tpr) < 1
 
 
 def test_a_map_of_p1_names_the_best_setting():
@@ -41,13 +54,23 @@ def test_without_labels_the_map_counts_the_points():
 
 def test_moves_say_where_they_go():
     picture = PICTURES["moves"]()
+    numbers = picture.numbers
     ways = [
-        (
-            picture.numbers[f"undefended {when} accuracy"],
-            picture.numbers[f"undefended {when} advantage"],
-        )
-        for when in ("before", "control", "after")
+        (numbers[f"undefended {when} accuracy"], numbers[f"undefended {when} advantage"])
+        for when in ("before", "λ = 0", "λ = 1")
     ]
     assert ways == [(0.5, 0.5), (0.5, 0.3), (0.3, 0.3)]
-    way = "undefended from (0.50, 0.50) to (0.30, 0.30), with λ = 0 to (0.50, 0.30)"
+    way = "undefended from (0.50, 0.50) to λ = 0 (0.50, 0.30), λ = 1 (0.30, 0.30)"
     assert way in picture.alt
+
+
+def test_moves_shade_exactly_where_p1_is_higher():
+    figure = Figure()
+    PICTURES["moves"]().draw(figure)
+    axes = figure.axes[0]
+    (shade,) = [one for one in axes.collections if isinstance(one, FillBetweenPolyCollection)]
+    (path,) = shade.get_paths()
+    before = metrics.p1(0.5, 0.5)
+    for accuracy, advantage in [(0.32, 0.32), (0.4, 0.35), (0.48, 0.45), (0.5, 0.4)]:
+        is_higher = metrics.p1(accuracy, advantage) > before
+        assert path.contains_point((accuracy, advantage)) == is_higher

@@ -1,31 +1,61 @@
-"""Figures of PAST's tuning say the numbers of their setting and of their epoch."""
+"""Figures of PAST's tuning say the numbers of their setting."""
 
 import pytest
+from matplotlib.figure import Figure
 
 from mialib.course import figures
-from mialib.course.sweeps import EDGES
-from small_pictures import epoch_view, small_sweep
+from mialib.course.plots import COLOR
+from mialib.experiments.facts import EDGES
+from small_pictures import setting_view
 
 
-def test_an_epoch_says_its_own_numbers():
-    accuracy = {"test accuracy, PAST": 0.5, "test accuracy, λ = 0": 0.5}
-    gaps = {"loss gap, PAST": 0.7, "loss gap, λ = 0": 1.1}
-    assert epoch_view(0).numbers == accuracy | gaps
-    assert epoch_view(1).numbers["test accuracy, PAST"] == 0.3
-    assert epoch_view(1).png != epoch_view(0).png
-
-
-def test_a_setting_has_the_estimates_of_its_row():
-    sweep = small_sweep()
-    picture = figures.setting_view(sweep, 1, 0)
-    assert picture.numbers["test accuracy"] == sweep.accuracy(1).value
-    assert picture.numbers["advantage entropy"] == sweep.advantage(1, "entropy").value
-    assert picture.numbers["loss gap"] == 1.0
+def test_a_setting_has_the_numbers_of_its_standing():
+    picture = setting_view(0.3)
+    assert picture.numbers["highest advantage"] == 0.3
+    assert picture.numbers["advantage loss"] == 0.3
+    assert picture.numbers["highest TPR at 1 % FPR"] == 0.02
+    assert "advantage mean" not in picture.numbers
     assert "At λ = 0.002, α = 1.5" in picture.alt
+    assert "loss gap 1.20" in picture.alt
+    assert setting_view(0.4).png != picture.png
 
 
 def test_the_share_near_zero_is_that_of_the_two_bins_in_the_middle():
     counts = [1] * (len(EDGES) - 1)
     counts[29] = counts[30] = 21
-    numbers = figures.weight_histograms({"tuned": counts}).numbers
-    assert numbers["central tuned"] == pytest.approx(42 / 100)
+    numbers = figures.weight_histograms({"PAST": counts}).numbers
+    assert numbers["central PAST"] == pytest.approx(42 / 100)
+
+
+def test_weights_that_lie_farther_out_are_told_and_not_drawn():
+    counts = [1] * (len(EDGES) - 1)
+    farther = [21, *counts[1:-1], 21]
+    picture = figures.weight_histograms({"PAST": farther})
+    assert picture.numbers["outside PAST"] == pytest.approx(42 / 100)
+    assert "not drawn: PAST 42.0%" in picture.caption
+    figure = Figure()
+    picture.draw(figure)
+    (outline,) = figure.axes[0].patches
+    assert outline.get_data().values.max() == pytest.approx(1 / 100)
+
+
+def test_an_arm_begins_at_its_epoch_and_keeps_its_colour():
+    curves = {"training": [0.0, 1.0, 2.0], "PAST": [2.0, 0.5]}
+    x = {"training": range(3), "PAST": range(2, 4)}
+    picture = figures.arm_curves({"loss gap": curves}, x=x, xlabel="epoch")
+    assert picture.numbers["loss gap, PAST, last"] == 0.5
+    assert "loss gap, training: from 0 to 2" in picture.alt
+    assert "nan" not in picture.alt
+    figure = Figure()
+    picture.draw(figure)
+    training, past = figure.axes[0].lines
+    assert past.get_xdata().tolist() == [2, 3]
+    assert past.get_color() == COLOR["target"] != training.get_color()
+
+
+def test_quantities_have_axes_of_their_own():
+    panels = {"Gini": {"PAST": [0.4, 0.8]}, "shifted Gini": {"PAST": [0.06, 0.03]}}
+    figure = Figure()
+    figures.arm_curves(panels, x=range(2), xlabel="tuning epoch").draw(figure)
+    gini, shifted = figure.axes
+    assert shifted.get_ylim()[1] < 0.1 < gini.get_ylim()[0]

@@ -58,3 +58,12 @@ def test_the_shipped_photographs_are_the_recorded_ones():
     *_, line = cells(headlines.single(found, "loss"))
     assert line[2] == "0.901 [0.892, 0.910]"
     assert found["neural (CRL)"].tpr_at_1_percent.value > found["loss"].tpr_at_1_percent.high
+
+
+def test_a_line_for_each_pair_has_the_paired_differences(scores, trainings):
+    other = results(scores + IS_MEMBER, IS_MEMBER).seeds([0, 1])
+    header, _, line = cells(headlines.pairs({"strong − weak": (other, trainings)}))
+    assert header == ["first minus second", "trainings", *headlines.PAIRED]
+    assert line[:2] == ["strong − weak", "2"]
+    highest = other.paired(trainings, "highest")
+    assert line[4] == f"{highest.value:z.3f} [{highest.low:z.3f}, {highest.high:z.3f}]"

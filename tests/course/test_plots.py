@@ -1,5 +1,7 @@
 """Charts that any lesson draws: their numbers are the metrics', and words follow numbers."""
 
+import itertools
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -78,7 +80,28 @@ def test_points_say_where_they_are():
 def test_a_tradeoff_says_where_its_points_are():
     picture = PICTURES["tradeoff"]()
     assert picture.numbers["ℓ1 1 accuracy"] == 0.3
-    assert "undefended (0.50, 0.30); ℓ1: (0.50, 0.50), (0.30, 0.30)." in picture.alt
+    said = "undefended (0.50, 0.30); ℓ1: weak (0.50, 0.50), strong (0.30, 0.30)."
+    assert said in picture.alt
+
+
+def test_a_tradeoff_in_panels_has_the_same_points():
+    picture = PICTURES["tradeoff in panels"]()
+    assert picture.numbers["ℓ1 1 accuracy"] == 0.3
+    assert picture.numbers["ℓ2 0 advantage"] == 0.5
+    figure = Figure()
+    picture.draw(figure)
+    assert [axes.get_title(loc="left") or axes.get_title() for axes in figure.axes] == ["ℓ1", "ℓ2"]
+
+
+def test_labels_of_a_tradeoff_do_not_lie_on_each_other():
+    near = [(Estimate(0.5 + 0.01 * k, 0.4, 0.6), Estimate(0.5, 0.4, 0.6)) for k in range(3)]
+    texts = {"ℓ1": ["first", "second", "third"]}
+    figure = Figure(figsize=(6.8, 4.0), layout="constrained")
+    plots.tradeoff({"ℓ1": near}, undefended=(HALF, HALF), labels=texts).draw(figure)
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert len(boxes) == 3
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
 
 
 def test_zero_losses_can_be_drawn():

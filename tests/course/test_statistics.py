@@ -4,17 +4,20 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from mialib.course import statistics, sweeps
+from mialib.course import statistics
 from mialib.course.statistics import (
+    SureRates,
     boundary_distances,
     highest_tpr,
     largest_advantage,
     least_epsilon,
     refuted_epsilon,
+    sure_rates,
 )
 from mialib.course.sweeps import FPRS
 from mialib.estimates import Estimate
 from small_pictures import PLANE
+from small_results import results
 
 PROMISES = [(0.0, 0.0), (0.5, 1e-5), (3.0, 0.1), (1000.0, 0.0)]  # ε and δ
 
@@ -44,21 +47,42 @@ def test_spread_is_one_standard_deviation_to_each_side():
     assert statistics.spread([1.0, 2.0, 3.0]) == Estimate(2.0, 1.0, 3.0)
 
 
-def test_a_standing_is_what_the_sweep_estimates():
-    sweep = sweeps.load("simple")
-    for row in (0, 5, len(sweep.rows) - 1):
-        standing = statistics.standing(sweep, row)
-        expected = {
-            "accuracy": sweep.accuracy(row).value,
-            "loss gap": sweep.rows[row]["loss_gap"],
-            **{attack: sweep.advantage(row, attack).value for attack in sweep.attacks},
-            "mean": sweep.mean(row).value,
-            "highest": sweep.highest(row).value,
-            "P1": sweep.p1(row).value,
-        }
-        assert list(standing) == list(expected)
-        # The sweep counts in single precision.
-        assert standing == pytest.approx(expected, abs=1e-5)
+@pytest.mark.parametrize(
+    ("accuracy", "accuracies", "advantages", "expected"),
+    [
+        (0.6, [0.59, 0.63, 0.5], [0.4, 0.3, 0.1], 1),
+        (0.6, [0.5, 0.4], [0.1, 0.2], -1),
+        (0.6, [0.61, 0.59], [0.3, 0.2], 1),  # Exactly 0.01 less accurate is fair.
+    ],
+)
+def test_a_fair_control_is_the_most_private_of_those_as_accurate(
+    accuracy, accuracies, advantages, expected
+):
+    found = statistics.fair_control(accuracy, np.array(accuracies), np.array(advantages))
+    assert found == expected
+
+
+def test_a_standing_is_what_the_results_estimate():
+    rng = np.random.default_rng(0)
+    is_member = np.arange(400) < 200
+    scores = rng.normal(size=(3, 2, 400)) + is_member
+    correct = rng.random((3, 400)) < 0.6
+    losses = rng.random((3, 400))
+    made = results(scores, is_member, correct=correct, losses=losses)
+    expected = {
+        "accuracy": made.accuracy(),
+        "loss gap": made.loss_gap(),
+        **{attack: made.advantage(attack) for attack in made.attacks},
+        "mean": made.mean(),
+        "highest": made.highest(),
+        "AUC": made.highest("auc"),
+        "TPR at 1 %": made.highest("tpr", fpr=0.01),
+        "P1": made.p1(),
+    }
+    standing = statistics.standing(made)
+    assert list(standing) == list(expected)
+    values = {name: estimate.value for name, estimate in expected.items()}
+    assert standing == pytest.approx(values)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PROMISES)
@@ -102,7 +126,11 @@ def test_a_certain_answer_needs_an_infinite_epsilon():
 
 
 def refuted(tpr) -> float:
-    return refuted_epsilon(tpr, FPRS, members=1000, non_members=1000, delta=1e-5)
+    return refuted_epsilon(surely(tpr, 1000), delta=1e-5)
+
+
+def surely(tpr, n: int) -> SureRates:
+    return sure_rates(tpr, FPRS, members=n, non_members=n, comparisons=len(FPRS))
 
 
 def test_a_roc_refutes_what_it_breaks_beyond_its_intervals():
@@ -114,8 +142,15 @@ def test_a_roc_refutes_what_it_breaks_beyond_its_intervals():
 
 def test_fewer_records_refute_less():
     tpr = highest_tpr(FPRS, epsilon=2.0, delta=1e-5)
-    few = refuted_epsilon(tpr, FPRS, members=100, non_members=100, delta=1e-5)
-    assert few < refuted(tpr)
+    assert refuted_epsilon(surely(tpr, 100), delta=1e-5) < refuted(tpr)
+
+
+def test_what_is_sure_favours_the_defender_and_more_so_with_more_comparisons():
+    counts = {"members": 1000, "non_members": 500}
+    few = sure_rates([0.3], [0.1], **counts, comparisons=1)
+    many = sure_rates([0.3], [0.1], **counts, comparisons=100)
+    assert many.tpr < few.tpr < 0.3
+    assert 0.1 < few.fpr < many.fpr
 
 
 def test_distances_are_medians_and_an_area():

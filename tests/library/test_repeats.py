@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from mialib import metrics
 from mialib.estimates import Estimate, words
-from mialib.experiments.repeats import over_seeds_and_records, record_counts
+from mialib.experiments.repeats import in_turn, over_seeds_and_records, record_counts
 from small_results import results
 
 N = 200  # of each kind
@@ -101,3 +102,39 @@ def test_the_draws_are_the_same_for_everyone_and_of_each_kind():
     assert (counts.non_members.sum(axis=1) == N).all()
     assert not counts.members[:, ~IS_MEMBER].any()
     assert (counts.members[0] == IS_MEMBER).all()
+
+
+# Models of a bank that play the target in turn.
+
+
+def plays(rng, *, targets, training, n=400):
+    """Scores (targets, n) and membership: each target holds another half of the same records."""
+    is_member = np.stack([rng.permutation(n) < n // 2 for _ in range(targets)])
+    gain = 1 + training * rng.normal(size=(targets, 1))
+    difficulty = rng.normal(size=n)
+    noise = 0.3 * rng.normal(size=(targets, n))
+    return difficulty + noise + gain * is_member, is_member
+
+
+def test_targets_in_turn_hold_the_truth_as_often_as_they_say():
+    rng = np.random.default_rng(0)
+    spread = 2**0.5 * np.hypot(1, 0.3)
+    truth = scipy.stats.norm.cdf(1 / np.hypot(spread, 0.5))
+    found = [in_turn(*plays(rng, targets=8, training=0.5), draws=40).auc for _ in range(150)]
+    coverage = np.mean([one.low <= truth <= one.high for one in found])
+    assert 0.9 <= coverage <= 0.995
+
+
+def test_targets_in_turn_have_the_mean_of_what_each_has():
+    scores, is_member = plays(np.random.default_rng(1), targets=5, training=0.2)
+    found = in_turn(scores, is_member)
+    alone = [metrics.evaluate(*pair) for pair in zip(scores, is_member, strict=True)]
+    assert found.auc.value == pytest.approx(np.mean([one.auc.value for one in alone]))
+    tpr = [one.tpr_at_1_percent.value for one in alone]
+    assert found.tpr_at_1_percent.value == pytest.approx(np.mean(tpr))
+    assert "not resolvable with 200" in str(found.tpr_at_0_1_percent)
+
+
+def test_targets_in_turn_refuse_scores_of_other_records():
+    with pytest.raises(ValueError, match=r"same shape \(targets, n\), found \(2, 3\) and \(2, 4\)"):
+        in_turn(np.zeros((2, 3)), np.zeros((2, 4), bool))

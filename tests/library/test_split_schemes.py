@@ -243,3 +243,18 @@ def test_a_configuration_reaches_the_options_of_its_split():
     assert (len(side.train), len(side.validation)) == (404, 45)
     with pytest.raises(ValueError, match="no side 'shadow-2'"):
         c.but(side="shadow-2").side_records()
+
+
+def test_in_out_sets_records_aside_for_every_model():
+    records = some_records(100)
+    sides = splits.in_out(records, models=4, inference=0.2)
+    assert len(sides) == 4
+    for side in sides.values():
+        assert len(side.train) == len(side.test) == 40
+        assert side.inference.index.tolist() == records.index[80:].tolist()
+    assert splits.in_out(some_records(100), models=4)["model-0"].inference is None
+
+
+def test_in_out_refuses_to_set_most_aside():
+    with pytest.raises(ValueError, match="inference must be"):
+        splits.in_out(some_records(100), models=4, inference=0.6)

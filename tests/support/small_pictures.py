@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from mialib.course import figures, plots
+from mialib.course.figures.privacy import FPRS
 from mialib.course.plots import Picture
 from mialib.course.statistics import FeaturePlane
-from mialib.course.sweeps import EDGES, FPRS, MARGINS, Sweep
+from mialib.course.sweeps import EDGES, MARGINS
 from mialib.estimates import Estimate
 from mialib.sparsity import chains
 
@@ -37,20 +38,27 @@ STANDING = {
     "loss": 0.6,
     "mean": -0.001,
     "highest": 0.6,
+    "AUC": 0.7,
+    "TPR at 1 %": 0.02,
     "P1": 0.4,
 }
 STANDINGS = {"undefended": STANDING, "ℓ1": STANDING | {"highest": 0.3}}
-CHANGES = {"ℓ1": {"loss": Estimate(0.2, 0.1, 0.3), "entropy": Estimate(-0.1, -0.3, 0.1)}}
-TRIO = ((HALF, HALF), (HALF, LESS), (LESS, LESS))
+MOVE = figures.Move((HALF, HALF), {"λ = 0": (HALF, LESS), "λ = 1": (LESS, LESS)})
 
 MODULES = {
     "features.0": {"kind": "convolution", "mean": 4.0, "size": 10, "top": 0.4},
     "features.1": {"kind": "normalisation", "mean": 2.0, "size": 5, "top": 0.5},
-    "features.3.conv1": {"kind": "convolution", "mean": 1.0, "size": 40, "top": 0.6},
+    "features.3.conv1": {"kind": "convolution", "mean": 1.0, "size": 400, "top": 0.6},
     "features.3.norm1": {"kind": "normalisation", "mean": 1.0, "size": 5, "top": 0.3},
     "classify": {"kind": "linear", "mean": 0.5, "size": 30, "top": 0.45},
 }
 COUNTS = np.arange(len(EDGES) - 1)
+CHANGED = figures.Cells(
+    np.array([[0.1, -0.2], [NOTHING, 0.0]]),
+    bold=np.array([[True, False], [True, False]]),
+    form="+z.2f",
+    signed=True,
+)
 
 PLACES = np.array([[0.5, 0.0], [0.0, 0.8], [0.0, 0.6]])
 LABELS = np.array([0, 1, 1])
@@ -65,10 +73,12 @@ PLANE = FeaturePlane(
 MARGIN_COUNTS = np.histogram([-1.1, 0.1, 2.1, 2.2], MARGINS)[0].tolist()
 FAR_OUT = [0] * (len(MARGINS) - 2) + [9]
 
-CURVES = {"undefended": np.sqrt(FPRS), "private": FPRS}
-DOTS = {"undefended": [(0.1, 0.5), (0.3, 0.4), (0.2, 0.9)], "private": [(0.1, 0.1), (0.5, 0.6)]}
+REACHED = {
+    "undefended": figures.reach(np.stack([FPRS, FPRS**0.3]), members=1000, non_members=1000),
+    "private": figures.reach(FPRS[None], members=1000, non_members=1000),
+}
 PERCENT = {"counted": [30.1, 20.2, 10.3], "paper": [30.1, 20.0, 10.3]}
-LEVEL = (Estimate(56.0, 55.0, 57.0), Estimate(50.0, 46.0, 54.0))
+LEVEL = (Estimate(0.56, 0.55, 0.57), Estimate(50.0, 46.0, 54.0))
 FACTORS = [factor.support().astype(float) for factor in chains.smallest(16, 36, 2)]
 PRODUCT = {"R2": FACTORS[1], "R1": FACTORS[0], "W": FACTORS[1] @ FACTORS[0]}
 
@@ -77,25 +87,18 @@ def threshold_view(threshold: float) -> Picture:
     return figures.threshold_view(MEMBER, NON_MEMBER, threshold=threshold)
 
 
-def small_sweep() -> Sweep:
-    """Two rows, an undefended model and one that PAST tuned, and what two attacks decided."""
-    draws = np.random.default_rng(1)
-    common = {"loss_gap": 1.0, "weights": {"histogram": COUNTS.tolist()}}
-    rows = [
-        {"defense": "Plain", **common},
-        {"defense": "Past", "lam": 2e-3, "alpha": 1.5, **common},
-    ]
-    votes = draws.random((2, 2, 60)) < 0.5
-    correct = draws.random((2, 60)) < 0.6
-    return Sweep(rows, ["loss", "entropy"], votes, correct, np.arange(60) < 30)
+def setting_view(highest: float) -> Picture:
+    numbers = {"AUC": 0.7, "TPR at 1 %": 0.02}
+    undefended = STANDING | numbers
+    standing = undefended | {"loss": highest, "highest": highest}
+    weights = {"undefended": COUNTS, "PAST": COUNTS}
+    return figures.setting_view(standing, undefended, weights, title="λ = 0.002, α = 1.5")
 
 
 def epoch_view(epoch: int) -> Picture:
-    curves = {"test accuracy": {"PAST": [HALF, LESS], "λ = 0": [HALF, HALF]}}
-    attacks = {arm: {"loss": HALF, "entropy": HALF} for arm in ("PAST", "λ = 0")}
-    gaps = {"PAST": 0.7, "λ = 0": 1.1}
-    runs = {"rate": [0.1, 0.0], "finished": {"test accuracy": {1: 0.4, 40: 0.6}}}
-    return figures.epoch_view(curves, attacks, gaps, epoch=epoch, **runs)
+    curves = {"test accuracy": {"PAST": [0.5, 0.3], "λ = 0": [0.5, 0.5]}}
+    finished = {"test accuracy": {1: 0.4, 40: 0.6}}
+    return figures.epoch_view(curves, epoch=epoch, rate=[0.1, 0.0], finished=finished)
 
 
 class Part(list):
@@ -114,11 +117,9 @@ def pipeline() -> Picture:
 
 
 def round_view(kept: int) -> Picture:
-    masks = {"features.0": np.arange(72).reshape(8, 1, 3, 3) < kept, "classify": np.ones((10, 32))}
-    counts = np.full(len(EDGES) - 1, kept)
-    attacks = {"dense": {"loss": HALF}, "round 1": {"loss": Estimate(kept / 100, 0.0, 1.0)}}
-    histograms = {"dense": counts, "round 1": counts}
-    return figures.round_view(masks, histograms, attacks, title=f"round {kept}")
+    mask = np.arange(72).reshape(8, 1, 3, 3) < kept
+    shares = {"features.0": float(mask.mean()), "classify": 1.0}
+    return figures.round_view(shares, mask, layer="features.0", overall=0.75, title=f"round {kept}")
 
 
 def defense_plane(**more) -> Picture:
@@ -180,29 +181,52 @@ PICTURES: dict[str, Callable[[], Picture]] = {
         undefended=(HALF, LESS),
         labels={"ℓ1": ["weak", "strong"]},
     ),
+    "tradeoff in panels": lambda: plots.tradeoff(
+        {"ℓ1": [(HALF, HALF), (LESS, LESS)], "ℓ2": [(LESS, HALF)]},
+        undefended=(HALF, LESS),
+        labels={"ℓ1": ["weak", "strong"]},
+        columns=2,
+    ),
     "small_multiples": lambda: plots.small_multiples(threshold_view, threshold=[0.01, 1.0]),
     "images": lambda: figures.images(IMAGES, list("ABCDEFG"), columns=4),
     "threshold_view": lambda: threshold_view(0.2),
     "threshold_view at 0": lambda: threshold_view(0.0),
     "worlds": lambda: figures.worlds(MEMBER[:20], NON_MEMBER[:20], 0.5, label="scaled score φ"),
     "board": lambda: figures.board(STANDINGS),
-    "changes": lambda: figures.changes(CHANGES),
     "p1_map": lambda: figures.p1_map(
         {"ℓ1": [(0.5, 0.4), (0.6, 0.2)]}, undefended=(0.5, 0.6), labels={"ℓ1": ["0.1", "0.2"]}
     ),
-    "moves": lambda: figures.moves({"undefended": TRIO, "AdvReg": TRIO[::-1]}),
-    "sensitivity_by_module": lambda: figures.sensitivity_by_module(MODULES, title="After epoch 3"),
-    "sensitivity_by_module inside": lambda: figures.sensitivity_by_module(
-        MODULES, title="At the end", inside=0.44
+    "moves": lambda: figures.moves({"undefended": MOVE, "AdvReg": MOVE}),
+    "sensitivity_by_depth": lambda: figures.sensitivity_by_depth([MODULES], title="After epoch 3"),
+    "sensitivity_by_depth of two": lambda: figures.sensitivity_by_depth(
+        [MODULES, MODULES], title="At the end", chance=0.44
+    ),
+    "batch_spread": lambda: figures.batch_spread(
+        {"top 20 %": {"true": [0.5, 0.6], "shuffled": [0.4, 0.5]}}, {"top 20 %": ("all", 0.45)}
     ),
     "sensitivity_by_parameter": lambda: figures.sensitivity_by_parameter(
         {"before": MEMBER[:40], "after": NON_MEMBER[:40]}
     ),
     "two_normals": lambda: figures.two_normals(gap=1.0, member=0.5, non_member=1.5, fpr=0.1),
     "fitted_normals": lambda: figures.fitted_normals(np.linspace(0, 1, 50), np.linspace(0, 9, 50)),
-    "weight_histograms": lambda: figures.weight_histograms({"before": COUNTS, "after": COUNTS}),
-    "setting_view": lambda: figures.setting_view(small_sweep(), 1, 0),
+    "weight_histograms": lambda: figures.weight_histograms({"undefended": COUNTS, "PAST": COUNTS}),
+    "arm_curves": lambda: figures.arm_curves(
+        {"Gini": {"PAST": [0.4, 0.5], "λ = 0": [HALF, LESS]}}, x=[0, 1], xlabel="tuning epoch"
+    ),
+    "setting_view": lambda: setting_view(0.3),
     "epoch_view": lambda: epoch_view(0),
+    "labelled_planes": lambda: figures.labelled_planes(
+        POINTS,
+        labels={"letters": {"ℓ1": ["0.1", "0.2"]}, "paper": {"ℓ1": ["a"], "ℓ2": ["b"]}},
+        stars={"letters": (HALF, 0.7)},
+        ylabel="mean advantage",
+    ),
+    "setting_tables": lambda: figures.setting_tables(
+        {"gap": figures.Cells(np.eye(2)), "change": CHANGED},
+        rows=["λ = 1", "λ = 2"],
+        columns=["α = 0", "α = 1"],
+        told="Bold: sure.",
+    ),
     "scenarios": lambda: figures.scenarios(PLACES, LABELS, CENTERS, PULLS, radius=0.45),
     "phases": lambda: figures.phases({"center loss": PHASE}),
     "surface": lambda: figures.surface(CELLS, ylabel="α"),
@@ -210,7 +234,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "margins": lambda: figures.margins(
         {"one": (MARGIN_COUNTS, MARGIN_COUNTS), "other": (MARGIN_COUNTS, FAR_OUT)}, columns=3
     ),
-    "promise": lambda: figures.promise(CURVES, DOTS, epsilon=1.0, delta=1e-5),
+    "promise": lambda: figures.promise(REACHED, epsilon=1.0, delta=1e-5),
     "pipeline": pipeline,
     "round_view": lambda: round_view(36),
     "defense_plane": defense_plane,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mialib.course.exercises.check import same_as
-from mialib.course.sweeps import fair_control
+from mialib.course.statistics import fair_control
 
 _rng = np.random.default_rng(0)
 

@@ -4,13 +4,14 @@
 |---|---|
 | `records` | images, one threshold on the loss, one record in two worlds |
 | `sensitivity` | where the loss gap's sensitivity lies, and Proposition E.1 |
-| `tuning` | weights before and after PAST, one setting, one epoch |
-| `tradeoff` | defenses compared: a board, what each attack lost, P1, moves |
-| `relaxation` | CRL's scenarios, the phases of a relaxed loss, two knobs at a time |
-| `boundary` | features in the plane, distances to the decision boundary |
+| `tuning` | weights before and after PAST, curves by epoch, one setting |
+| `ablation` | PAST taken apart: settings side by side, one epoch |
+| `tradeoff` | defenses compared: a board, P1, moves |
+| `relaxation` | CRL's scenarios, the phases of a relaxed loss, three knobs together |
+| `boundary` | distances to the decision boundary, and of features to the origin |
 | `privacy` | what differential privacy promises |
 | `sparsity` | the pipeline of pruning, one round, defense against accuracy |
-| `butterfly` | products of sparse matrices, a network's parameters |
+| `butterfly` | one sparse factor, products of them, a network's parameters |
 
     from mialib.course import figures
     show(figures.threshold_view(member_loss, non_member_loss, threshold=0.5))
@@ -19,17 +20,32 @@ Charts that any lesson draws (curves, ROCs, estimates side by side) are in `mial
 what is computed and not drawn is in `mialib.course.statistics`.
 """
 
+from mialib.course.figures.ablation import (
+    Cells,
+    epoch_view,
+    labelled_planes,
+    setting_tables,
+)
 from mialib.course.figures.boundary import features, margins
-from mialib.course.figures.butterfly import matrix_product, network_parameters
-from mialib.course.figures.privacy import promise
+from mialib.course.figures.butterfly import (
+    labelled_factor,
+    matrix_product,
+    network_parameters,
+)
+from mialib.course.figures.privacy import Reach, promise, reach, reach_of
 from mialib.course.figures.records import images, threshold_view, worlds
-from mialib.course.figures.relaxation import Phase, phases, scenarios, surface
+from mialib.course.figures.relaxation import Knobs, Phase, joint_sweep, phases, scenarios
 from mialib.course.figures.sensitivity import (
+    batch_spread,
     fitted_normals,
-    sensitivity_by_module,
+    sensitivity_by_depth,
     sensitivity_by_parameter,
     two_normals,
 )
 from mialib.course.figures.sparsity import defense_plane, pipeline, round_view
-from mialib.course.figures.tradeoff import Move, board, changes, moves, p1_map
-from mialib.course.figures.tuning import epoch_view, setting_view, weight_histograms
+from mialib.course.figures.tradeoff import Move, board, moves, p1_map
+from mialib.course.figures.tuning import (
+    arm_curves,
+    setting_view,
+    weight_histograms,
+)

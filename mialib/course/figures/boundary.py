@@ -1,8 +1,7 @@
-"""Features in the plane, and how far members and non-members lie from the decision boundary.
+"""How far members and non-members lie from the decision boundary, and from the origin.
 
->>> picture = margins({"undefended": ([0] * 64, [1] + [0] * 63)}, columns=1)
->>> picture.numbers["undefended overlap"]
-0.0
+features({"cross-entropy": plane})                      # Fig. 1 of CRL, of 2-D features
+margins({"undefended": plain, "CRL": crl}, columns=2)   # Fig. 6 of CRL, from results
 """
 
 from __future__ import annotations
@@ -15,27 +14,27 @@ from matplotlib.figure import FigureBase
 
 from mialib.course.plots.palette import COLOR, HATCH, LINE, group
 from mialib.course.plots.picture import Picture
-from mialib.course.plots.pieces import panel_grid, rows_of
+from mialib.course.plots.pieces import joint_legend, panel_grid, rows_of
 from mialib.course.plots.spoken import spoken
 from mialib.course.statistics import ROLES, FeaturePlane, boundary_distances
-from mialib.course.sweeps import MARGINS
+from mialib.experiments import Results
+from mialib.experiments.facts import MARGINS
 
-DOT = {"member": ".", "non_member": "x"}
+DOT = {"member": "o", "non_member": "x"}
+SIZE = {"member": 14, "non_member": 22}
 SHOWN = 150  # records of each role as points in the plane
 
 
 def features(models: Mapping[str, FeaturePlane]) -> Picture:
-    """Fig. 1 of CRL: features in the plane, and how far they lie from boundary and origin."""
+    """Fig. 1 of CRL: how far features lie from the origin (right) and from the boundary (up)."""
 
     def draw(figure: FigureBase) -> None:
-        grid = figure.subplots(2, len(models), squeeze=False)
-        for (above, under), (name, plane) in zip(grid.T, models.items(), strict=True):
-            _draw_plane(above, under, plane)
-            above.set_title(name)
-        grid[0, 0].set_ylabel("second feature")
-        grid[1, 0].set_ylabel("distance to the boundary")
-        legend = grid[0, 0].get_legend_handles_labels()
-        figure.legend(*legend, loc="outside upper center", ncols=2)
+        panels = figure.subplots(1, len(models), squeeze=False)[0]
+        for axes, (name, plane) in zip(panels, models.items(), strict=True):
+            _draw_distances(axes, plane)
+            axes.set_title(name)
+        panels[0].set_ylabel("distance to the boundary")
+        joint_legend(figure, panels, columns=2)
 
     numbers = {
         f"{name} {what}": value
@@ -44,46 +43,42 @@ def features(models: Mapping[str, FeaturePlane]) -> Picture:
     }
     return Picture(
         draw,
-        alt=f"Scatter plots for {len(models)} models. Above, 2-D features of members (blue dots) "
-        "and non-members (orange crosses); below, distance to the boundary against distance to the "
-        f"origin. Medians: {spoken(numbers)}.",
-        caption=f"Two features of {SHOWN} records a group (above; cross: the origin) and their "
-        "distances (below). The scales differ.",
-        size=(7.6, 4.6),
+        alt=f"Scatter plots for {len(models)} models: distance to the boundary (up) against "
+        "distance to the origin (right) of members (blue dots) and non-members (orange crosses). "
+        f"Medians: {spoken(numbers)}.",
+        caption=f"Distances of {SHOWN} records' features per group to the origin and to the "
+        "decision boundary, negative when misclassified. The scales differ.",
+        size=(8.6, 3.4),
         numbers=numbers,
     )
 
 
-def _draw_plane(above: Axes, under: Axes, plane: FeaturePlane) -> None:
+def _draw_distances(axes: Axes, plane: FeaturePlane) -> None:
     for role in ROLES:
-        style = {"color": COLOR[role], "marker": DOT[role], "s": 11, "linewidth": 0.7}
-        places = plane.features[role][:SHOWN]
+        length = np.linalg.norm(plane.features[role][:SHOWN], axis=1)
         margin = plane.margin[role][:SHOWN]
-        above.scatter(*places.T, **style, label=group(role))
-        under.scatter(np.linalg.norm(places, axis=1), margin, **style)
-    above.plot(0, 0, "+", color=COLOR["mark"], markersize=10)
-    above.set(aspect="equal", adjustable="datalim")
-    under.axhline(0, color=COLOR["chance"], linestyle=LINE["chance"])
-    under.set_xlabel("distance to the origin")
+        style = {"color": COLOR[role], "marker": DOT[role], "s": SIZE[role], "alpha": 0.6}
+        axes.scatter(length, margin, linewidth=1, label=group(role), **style)
+    axes.axhline(0, color=COLOR["chance"], linestyle=LINE["chance"])
+    axes.set_xlabel("distance to the origin")
 
 
-def margins(counts: Mapping[str, tuple[Sequence[int], Sequence[int]]], *, columns: int) -> Picture:
+def margins(settings: Mapping[str, Results], *, columns: int) -> Picture:
     """Fig. 6 of CRL: histograms of the signed distance to the decision boundary.
 
-    `counts` has those of members and of non-members, in the bins between `sweeps.MARGINS`.
+    Each setting's trainings told the fact "margins", counts in the bins between `facts.MARGINS`.
     """
-    shares = {name: [_shares(row) for row in pair] for name, pair in counts.items()}
+    shares = {name: _shares(trainings) for name, trainings in settings.items()}
     overlap = {name: float(np.minimum(*pair).sum()) for name, pair in shares.items()}
 
     def draw(figure: FigureBase) -> None:
         grid = panel_grid(figure, len(shares), columns, sharex=True, sharey=True)
         for axes, (name, pair) in zip(grid, shares.items(), strict=True):
             _draw_shares(axes, pair)
-            axes.set_title(f"{name}: overlap {overlap[name]:.2f}", fontsize=9)
+            axes.set_title(f"{name}: overlap {overlap[name]:.2f}")
         figure.supxlabel("signed distance to the decision boundary", fontsize=10)
         figure.supylabel("share of the records", fontsize=10)
-        legend = grid[0].get_legend_handles_labels()
-        figure.legend(*legend, loc="outside upper center", ncols=2)
+        joint_legend(figure, grid, columns=2)
 
     numbers = {}
     for name, pair in shares.items():
@@ -91,13 +86,15 @@ def margins(counts: Mapping[str, tuple[Sequence[int], Sequence[int]]], *, column
             f"{name} {role} median": _median(row) for role, row in zip(ROLES, pair, strict=True)
         }
         numbers |= {f"{name} overlap": overlap[name], **medians}
+    width = MARGINS[1] - MARGINS[0]
     return Picture(
         draw,
-        alt=f"{len(counts)} pairs of histograms of the distance to the boundary, members and "
+        alt=f"{len(settings)} pairs of histograms of the distance to the boundary, members and "
         f"non-members: {spoken(numbers)}.",
         caption="Distance of each record's features to the decision boundary, negative when "
-        "misclassified. Overlap: the area under both histograms.",
-        size=(8.6, 0.9 + 1.35 * rows_of(len(counts), columns)),
+        "misclassified, over all trainings. Overlap: the area under both histograms, with bins of "
+        f"{width:g}.",
+        size=(8.6, 0.9 + 1.6 * rows_of(len(settings), columns)),
         numbers=numbers,
     )
 
@@ -109,8 +106,11 @@ def _draw_shares(axes: Axes, pair: Sequence[np.ndarray]) -> None:
     axes.axvline(0, color=COLOR["chance"], linestyle=LINE["chance"])
 
 
-def _shares(counts: Sequence[int]) -> np.ndarray:
-    return np.array(counts) / max(sum(counts), 1)
+def _shares(trainings: Results) -> list[np.ndarray]:
+    """The share of members, and of non-members, in each bin, over all trainings."""
+    roles = ("members", "non_members")
+    counts = [np.sum(trainings.fact("margins", role), axis=0) for role in roles]
+    return [by_bin / max(by_bin.sum(), 1) for by_bin in counts]
 
 
 def _median(shares: np.ndarray) -> float:

@@ -1,4 +1,10 @@
-"""Butterfly layers: a product of sparse matrices, and a network's parameters before and after.
+"""Butterfly layers, after the sparsity paper and the deformable butterfly.
+
+| function | what it draws |
+|---|---|
+| `labelled_factor` | one sparse factor, with its k, r, s and t |
+| `matrix_product` | a matrix as a product of sparse ones (Fig. 3) |
+| `network_parameters` | a network's parameters before and after (Table 1) |
 
 >>> picture = matrix_product({"X": np.eye(2), "W": np.ones((2, 2))})
 >>> picture.numbers
@@ -13,14 +19,93 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import FigureBase
+from matplotlib.patches import Rectangle
 
 from mialib.course.plots.palette import COLOR
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import write_beside
 from mialib.course.plots.spoken import listed
+from mialib.sparsity.chains import Factor
+
+Place = tuple[float, float]
 
 # From negative over zero to positive.
 SIGNS = LinearSegmentedColormap.from_list("signs", ["#E69F00", "white", COLOR["mark"]])
+
+
+def labelled_factor(factor: Factor) -> Picture:
+    """One factor of a chain: its k blocks, and in the first of them r, s and t."""
+    k = factor.blocks
+    entries = factor.rows * factor.s
+
+    def draw(figure: FigureBase) -> None:
+        axes = figure.subplots()
+        _draw_entries(axes, factor)
+        _draw_sizes(axes, factor)
+        axes.set(xlim=(-5.5, factor.columns + 6.5), ylim=(factor.rows + 2.2, -5.2))
+        axes.set_aspect("equal")
+        axes.set_axis_off()
+
+    sizes = {"k": k, "r": factor.r, "s": factor.s, "t": factor.t}
+    told = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+    return Picture(
+        draw,
+        alt=f"A {factor.rows} × {factor.columns} matrix with {k} framed blocks along its diagonal. "
+        f"Each block is a grid of {factor.r} × {factor.s} small squares, and each square has "
+        f"{factor.t} entries along its diagonal. Brackets say {told}.",
+        caption=f"A factor with {told}: {entries} entries may differ from 0 (filled). Frames: "
+        "blocks; thin lines: the grid in a block; orange: one diagonal matrix of the grid.",
+        size=(7.4, 4.5),
+        numbers={**{name: float(size) for name, size in sizes.items()}, "entries": float(entries)},
+    )
+
+
+def _draw_entries(axes: Axes, factor: Factor) -> None:
+    """The entries as filled squares, the first diagonal in orange; blocks and grids around them."""
+    for row, column in np.argwhere(factor.support()):
+        is_first = max(row, column) < factor.t
+        color = "#E69F00" if is_first else COLOR["mark"]
+        axes.add_patch(Rectangle((column, row), 1, 1, color=color, linewidth=0))
+    high = factor.r * factor.t
+    wide = factor.s * factor.t
+    for block in range(factor.blocks):
+        left, top = block * wide, block * high
+        for line in range(1, factor.s):
+            axes.vlines(left + line * factor.t, top, top + high, color="#999999", linewidth=0.8)
+        for line in range(1, factor.r):
+            axes.hlines(top + line * factor.t, left, left + wide, color="#999999", linewidth=0.8)
+        frame = {"edgecolor": COLOR["member"], "linewidth": 1.8, "fill": False}
+        axes.add_patch(Rectangle((left, top), wide, high, **frame))
+    whole = {"edgecolor": "#999999", "linewidth": 0.8, "fill": False}
+    axes.add_patch(Rectangle((0, 0), factor.columns, factor.rows, **whole))
+
+
+def _draw_sizes(axes: Axes, factor: Factor) -> None:
+    """Brackets: t and s above the first block, r at its left, k at the right of all."""
+    high = factor.r * factor.t
+    wide = factor.s * factor.t
+    right = factor.columns + 0.8
+    _draw_bracket(axes, (0, -0.8), (factor.t, -0.8), f"t = {factor.t}")
+    _draw_bracket(axes, (0, -3.2), (wide, -3.2), f"s = {factor.s} diagonals across")
+    _draw_bracket(axes, (-0.8, 0), (-0.8, high), f"r = {factor.r}\ndiagonals\ndown")
+    _draw_bracket(axes, (right, 0), (right, factor.rows), f"k = {factor.blocks}\nblocks")
+    size = f"k·r·t = {factor.rows} rows, k·s·t = {factor.columns} columns"
+    style = {"ha": "center", "va": "top", "fontsize": 10}
+    axes.text(factor.columns / 2, factor.rows + 0.7, size, **style)
+
+
+def _draw_bracket(axes: Axes, start: Place, end: Place, text: str) -> None:
+    """A bracket from start to end, with its text above, or at the side that it has."""
+    style = {"arrowstyle": "|-|, widthA=0.3, widthB=0.3", "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", end, start, arrowprops={**style, "color": COLOR["mark"]})
+    x = (start[0] + end[0]) / 2
+    y = (start[1] + end[1]) / 2
+    if start[1] == end[1]:
+        axes.text(x, y - 0.5, text, ha="center", va="bottom", fontsize=10)
+    elif x < 0:
+        axes.text(x - 0.5, y, text, ha="right", va="center", fontsize=10)
+    else:
+        axes.text(x + 0.5, y, text, ha="left", va="center", fontsize=10)
 
 
 def matrix_product(

@@ -1,112 +1,155 @@
-"""What differential privacy promises, beside what attacks reach."""
+"""What differential privacy promises, beside what attacks reach.
+
+reached = {"undefended": reach_of(plain), "σ = 1": reach_of(private)}
+promise(reached, epsilon=1.0, delta=1e-5)       # a panel for each of the two inequalities
+reached["undefended"].refuted(delta=1e-5)       # the largest ε that the attacks refute
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
-from numpy.typing import ArrayLike
 
-from mialib import metrics
 from mialib.course.plots.game import roc_axes
 from mialib.course.plots.palette import COLOR, CURVES
 from mialib.course.plots.picture import Picture
+from mialib.course.plots.pieces import joint_legend
 from mialib.course.plots.spoken import listed
-from mialib.course.statistics import highest_tpr, largest_advantage
-from mialib.course.sweeps import FPRS
+from mialib.course.statistics import (
+    SureRates,
+    highest_tpr,
+    largest_advantage,
+    refuted_epsilon,
+    sure_rates,
+)
+from mialib.experiments import Results
 
-ASKED = (0.001, 0.01, 0.1)  # FPRs whose limit is told
-MEMBERS = 1000  # behind every TPR of the tables
+FLOOR = 1e-3  # A thousand records of each kind resolve no smaller rate.
+_CORNER = np.geomspace(FLOOR, 1, 22)
+# FPRs at which the attacks are asked: dense near 0 and near 1, where promises are broken.
+FPRS = np.unique(np.concatenate([_CORNER, 1 - _CORNER, np.linspace(0, 1, 21)]).round(3))
+ASKED = (0.01, 0.1)  # FPRs whose limit is told
 RULED_OUT = {"facecolor": "#e4e4e4", "edgecolor": "#aaaaaa", "hatch": "///", "linewidth": 0}
 
 
-def promise(
-    curves: Mapping[str, Sequence[float]],
-    dots: Mapping[str, ArrayLike],
-    *,
-    epsilon: float,
-    delta: float,
-) -> Picture:
-    """ROC curves of the loss beside what ε allows, on log and on linear axes: grey is forbidden.
+class Reach(NamedTuple):
+    """What the best of all attacks reaches at each of `FPRS`: (points,) each.
 
-    `curves` has TPRs at `sweeps.FPRS`, and `dots`, by the same names, where all attacks stand:
-    (FPR, TPR) in rows.
+    fpr, tpr   as measured, the mean over trainings
+    sure       the ends of their exact intervals that favour the defender, which hold for all points
+               and all attacks together
     """
-    promised = Promise(epsilon, delta)
-    places = {name: np.asarray(some, float) for name, some in dots.items()}  # (attacks, 2)
+
+    fpr: np.ndarray
+    tpr: np.ndarray
+    sure: SureRates
+
+    def mirrored(self) -> Reach:
+        """The same for an attack that clears non-members: its alarms are the missed members."""
+        sure = SureRates(tpr=1 - self.sure.fpr, fpr=1 - self.sure.tpr)
+        return Reach(fpr=1 - self.tpr, tpr=1 - self.fpr, sure=sure)
+
+    def refuted(self, delta: float) -> float:
+        """The largest ε that the attacks refute, with 95 % confidence."""
+        return refuted_epsilon(self.sure, delta=delta)
+
+
+def reach_of(trainings: Results) -> Reach:
+    """What all attacks together reach in one setting."""
+    curves = [trainings.roc(attack, FPRS).mean(axis=0) for attack in trainings.attacks]
+    members = int(trainings.is_member.sum())
+    return reach(
+        np.stack(curves),
+        members=members,
+        non_members=len(trainings.is_member) - members,
+    )
+
+
+def reach(curves: np.ndarray, *, members: int, non_members: int) -> Reach:
+    """The same from each attack's TPRs at `FPRS`: (attacks, points)."""
+    best = curves.max(axis=0)
+    sure = sure_rates(
+        best,
+        FPRS,
+        members=members,
+        non_members=non_members,
+        comparisons=curves.size,
+    )
+    return Reach(FPRS, best, sure)
+
+
+def promise(reached: Mapping[str, Reach], *, epsilon: float, delta: float) -> Picture:
+    """What attacks reach beside what ε allows: grey is forbidden, by one inequality a panel.
+
+    ε is refuted where the thin line of what is sure enters the grey.
+    """
 
     def draw(figure: FigureBase) -> None:
-        log, linear = figure.subplots(1, 2)
-        for axes in (log, linear):
-            _draw_ruled_out(axes, promised)
-            for (name, tpr), (color, line) in zip(curves.items(), CURVES, strict=False):
-                if axes is log:  # On linear axes a band is as thin as its line.
-                    low, high = _exact_band(tuple(tpr))
-                    axes.fill_between(FPRS, low, high, color=color, alpha=0.1, linewidth=0)
-                axes.plot(FPRS, tpr, color=color, linestyle=line, label=name)
-                axes.plot(*places[name].T, "o", color=color, markersize=3.5, clip_on=False)
-            roc_axes(axes, axes is log)
-        legend = linear.get_legend_handles_labels()
-        figure.legend(*legend, loc="outside lower center", ncols=3)
+        accuse, clear = figure.subplots(1, 2)
+        for (name, one), (color, line) in zip(reached.items(), CURVES, strict=False):
+            style = {"color": color, "linestyle": line, "label": name}
+            _draw_reach(accuse, one, style)
+            _draw_reach(clear, one.mirrored(), style)
+        for axes in (accuse, clear):
+            _draw_ruled_out(axes, epsilon, delta)
+            roc_axes(axes, True, FLOOR)
+        accuse.set(xlabel="non-members accused (FPR)", ylabel="members caught (TPR)")
+        clear.set(xlabel="members missed (1 − TPR)", ylabel="non-members cleared (1 − FPR)")
+        joint_legend(figure, [accuse, clear], columns=3)
 
-    numbers = _numbers(promised, curves, places)
+    numbers = _numbers(reached, epsilon, delta)
     bounds = ", ".join(f"{numbers[f'limit at {fpr:g}']:.3g} at FPR {fpr:g}" for fpr in ASKED)
-    told = listed(_told(name, numbers, len(places[name])) for name in curves)
+    told = listed(_told(name, numbers) for name in reached)
     return Picture(
         draw,
-        alt=f"ROC curves on logarithmic and linear axes; grey is what ε = {epsilon:.3g} rules out, "
-        f"above a TPR of {bounds}. {told}.",
-        caption=f"The loss attack's ROC, and, hatched in grey, what ε = {epsilon:.3g}, "
-        f"δ = {delta:g} rules out. Bands: 95 % intervals; dots: every attack at its own threshold.",
-        size=(7.4, 4.2),
+        alt="Two panels on logarithmic axes, members caught against non-members accused and "
+        "non-members cleared against members missed, by the best of all attacks. Hatched is what "
+        f"ε = {epsilon:.3g} rules out, above a TPR of {bounds}. {told}.",
+        caption=f"The best of all attacks, and, hatched, what ε = {epsilon:.3g} rules out. "
+        f"δ = {delta:g}; thin lines: what is sure (95 %, for all points and attacks together).",
+        size=(7.6, 4.2),
         numbers=numbers,
     )
 
 
-class Promise(NamedTuple):
-    """(ε, δ)-differential privacy."""
-
-    epsilon: float
-    delta: float
-
-    def limit(self, fpr: ArrayLike) -> np.ndarray:
-        """The highest TPR that it allows."""
-        return highest_tpr(fpr, epsilon=self.epsilon, delta=self.delta)
-
-
-def _numbers(
-    promised: Promise, curves: Mapping[str, Sequence[float]], places: Mapping[str, np.ndarray]
-) -> dict[str, float]:
-    """Limits at three FPRs, and for each name how far it goes beyond, and with how many attacks."""
-    numbers = {f"limit at {fpr:g}": float(promised.limit(fpr)) for fpr in ASKED}
-    numbers["largest advantage"] = largest_advantage(promised.epsilon, promised.delta)
-    limit = promised.limit(FPRS)
-    for name, tpr in curves.items():
-        numbers[f"{name} above"] = float(np.max(np.asarray(tpr) - limit))
-    for name, dots in places.items():
-        fpr, tpr = dots.T
-        numbers[f"{name} dots"] = int((tpr > promised.limit(fpr)).sum())
+def _numbers(reached: Mapping[str, Reach], epsilon: float, delta: float) -> dict[str, float]:
+    """Limits at two FPRs, and for each name how far it goes beyond for sure."""
+    promised = {"epsilon": epsilon, "delta": delta}
+    numbers = {f"limit at {fpr:g}": float(highest_tpr(fpr, **promised)) for fpr in ASKED}
+    numbers["largest advantage"] = largest_advantage(epsilon, delta)
+    for name, one in reached.items():
+        limit = highest_tpr(one.sure.fpr, **promised)
+        numbers[f"{name} beyond"] = float(np.max(one.sure.tpr - limit))
     return numbers
 
 
-def _told(name: str, numbers: Mapping[str, float], attacks: int) -> str:
-    enters = "enters" if numbers[f"{name} above"] > 0 else "stays below"
-    return f"{name} {enters} the grey, with {numbers[f'{name} dots']} of {attacks} attacks"
+def _told(name: str, numbers: Mapping[str, float]) -> str:
+    refutes = "refutes it" if numbers[f"{name} beyond"] > 0 else "does not refute it"
+    return f"{name} {refutes}"
 
 
-def _draw_ruled_out(axes: Axes, promised: Promise) -> None:
-    fpr = np.geomspace(FPRS[0], 1, 200)
-    limit = promised.limit(fpr)
-    axes.fill_between(fpr, limit, 1, **RULED_OUT, label=f"ruled out by ε = {promised.epsilon:.3g}")
-    axes.plot(fpr, limit, color=COLOR["mark"], linewidth=1.2)
+def _draw_reach(axes: Axes, reached: Reach, style: dict[str, Any]) -> None:
+    """What was measured, and as a thin line what is sure."""
+    axes.plot(*_upper_edge(reached.fpr, reached.tpr), **style)
+    thin = {"color": style["color"], "linestyle": "-", "linewidth": 0.9}
+    axes.plot(*_upper_edge(reached.sure.fpr, reached.sure.tpr), **thin)
 
 
-@cache
-def _exact_band(tpr: tuple[float, ...]) -> np.ndarray:
-    """The exact 95 % interval of every TPR: (2, n). A slider asks for it again and again."""
-    intervals = [metrics.clopper_pearson(round(share * MEMBERS), MEMBERS) for share in tpr]
-    return np.array(intervals).T
+def _upper_edge(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """In the order of x, and of all points with the same x the highest."""
+    shown = x.clip(FLOOR)
+    order = np.lexsort([-y, shown])
+    places, first = np.unique(shown[order], return_index=True)
+    return places, y[order][first]
+
+
+def _draw_ruled_out(axes: Axes, epsilon: float, delta: float) -> None:
+    """On these axes the limit e^ε · x + δ is a parallel of the diagonal."""
+    x = np.geomspace(FLOOR, 1, 100)
+    limit = np.minimum(np.exp(epsilon) * x + delta, 1)
+    axes.fill_between(x, limit, 1, **RULED_OUT, label=f"ruled out by ε = {epsilon:.3g}")
+    axes.plot(x, limit, color=COLOR["mark"], linewidth=1.2)

@@ -1,8 +1,8 @@
-"""RelaxLoss and CRL: where the scenarios pull a batch, the phases by epoch, two knobs at a time.
+"""RelaxLoss and CRL: where the scenarios pull a batch, the phases by epoch, three knobs together.
 
->>> never = Phase(loss=[2.0], below=[0.0], alpha=1.0)
->>> phases({"center loss": never}).numbers["center loss first"]
-inf
+>>> never = Phase(loss=[2.0, 1.5], below=[0.0, 0.0], alpha=1.0)
+>>> phases({"center loss": never}).numbers["center loss left"]
+0.75
 """
 
 from __future__ import annotations
@@ -18,8 +18,12 @@ from matplotlib.patches import Circle
 
 from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS
 from mialib.course.plots.picture import Picture
+from mialib.course.plots.pieces import panel_grid
 from mialib.course.plots.spoken import spoken
 from mialib.course.plots.tables import draw_cells
+from mialib.experiments import Results
+
+LAST = 10  # epochs, over which the share of batches below α is averaged
 
 
 def scenarios(
@@ -97,17 +101,26 @@ class Phase:
     below: Sequence[float]  # the share of batches below α
     alpha: float
 
-    def first_below(self) -> float:
-        """The first epoch with a batch below α; infinite if there is none."""
-        epochs = np.flatnonzero(np.array(self.below) > 0) + 1
-        return float(epochs[0]) if len(epochs) else np.inf
+    @classmethod
+    def of(cls, trainings: Results, part: str) -> Phase:
+        """The loss "rce" or "rcl" of one setting: means over its trainings."""
+        histories = trainings.fact("history")
+        loss = [[epoch[f"loss_{part}"] for epoch in history] for history in histories]
+        below = [[epoch[f"below_{part}"] for epoch in history] for history in histories]
+        alpha = trainings.rows[0].settings[f"alpha_{part}"]
+        return cls(np.mean(loss, axis=0).tolist(), np.mean(below, axis=0).tolist(), alpha)
+
+    def left(self) -> float:
+        """The last loss as a share of the first: 1 where training did nothing to it."""
+        return self.loss[-1] / self.loss[0]
+
+    def relaxed(self) -> float:
+        """The share of batches below α in the last epochs; 0 where nothing was ever relaxed."""
+        return float(np.mean(self.below[-LAST:]))
 
 
 def phases(panels: Mapping[str, Phase]) -> Picture:
-    """Fig. 3 of CRL by epoch: the loss and its threshold, and the share of batches under it.
-
-    Shaded are the epochs whose loss is |L − α|: the even ones, counted from 1 as CRL does.
-    """
+    """Fig. 3 of CRL by epoch: the loss and its threshold, and the share of batches under it."""
 
     def draw(figure: FigureBase) -> None:
         layout = {"sharex": True, "sharey": "row", "height_ratios": [2, 1], "squeeze": False}
@@ -115,103 +128,96 @@ def phases(panels: Mapping[str, Phase]) -> Picture:
         for (above, under), (title, phase) in zip(grid.T, panels.items(), strict=True):
             _draw_phase(above, under, phase)
             above.set_title(title)
-        grid[0, 0].set_ylabel("batch loss, mean")
+        grid[0, 0].set_ylabel("loss of a batch, mean")
         grid[1, 0].set_ylabel("below α")
 
-    numbers = _phase_numbers(panels)
-    return Picture(
-        draw,
-        alt=f"{len(panels)} panels: a loss by epoch with its threshold dotted, and bars with the "
-        "share of batches below it. First epoch with a batch below, last loss, share below in the "
-        f"last ten epochs: {spoken(numbers)}.",
-        caption="Mean loss of an epoch's batches, the threshold α (dotted) and the share of "
-        "batches below it. Shaded: epochs whose loss is |L − α|.",
-        size=(9.6, 3.8),
-        numbers=numbers,
-    )
-
-
-def _phase_numbers(panels: Mapping[str, Phase]) -> dict[str, float]:
     numbers = {}
     for title, phase in panels.items():
-        numbers[f"{title} first"] = phase.first_below()
+        numbers[f"{title} first"] = phase.loss[0]
         numbers[f"{title} last"] = phase.loss[-1]
-        numbers[f"{title} below"] = float(np.mean(phase.below[-10:]))
-    return numbers
+        numbers[f"{title} left"] = phase.left()
+        numbers[f"{title} below"] = phase.relaxed()
+    return Picture(
+        draw,
+        alt=f"{len(panels)} panels: a loss by epoch with its threshold dotted, and below it the "
+        "share of batches under the threshold. First and last loss, what is left of it, and the "
+        f"share below in the last {LAST} epochs: {spoken(numbers)}.",
+        caption="Above: the mean loss of an epoch's batches, over all trainings, and its threshold "
+        "α (dotted). Below: the share of batches under α.",
+        size=(8.6, 3.6),
+        numbers=numbers,
+    )
 
 
 def _draw_phase(above: Axes, under: Axes, phase: Phase) -> None:
     epochs = np.arange(1, len(phase.loss) + 1)
-    for axes in (above, under):
-        for epoch in epochs[epochs % 2 == 0]:
-            axes.axvspan(epoch - 0.5, epoch + 0.5, color="#ececec", linewidth=0)
-        axes.grid(False, axis="x")
-    above.plot(epochs, phase.loss, color=COLOR["target"], marker=".")
+    above.plot(epochs, phase.loss, color=COLOR["target"])
     above.axhline(phase.alpha, color=COLOR["mark"], linestyle=LINE["chance"])
-    under.bar(epochs, phase.below, color=COLOR["target"], width=0.7)
+    above.set_ylim(bottom=0)
+    under.bar(epochs, phase.below, color=COLOR["target"], width=1.0)
     under.set(xlabel="epoch", ylim=(0, 1))
 
 
 class Knobs(NamedTuple):
-    """The settings of two knobs: the one that goes up, and the one along."""
+    """What CRL's center loss can be set by: α_rcl, τ_rcl and λ."""
 
-    up: float
-    along: float
+    alpha: float
+    tau: float
+    lam: float
+
+    @classmethod
+    def of(cls, trainings: Results) -> Knobs:
+        settings = trainings.rows[0].settings
+        return cls(settings["alpha_rcl"], settings["tau_rcl"], settings["lam"])
+
+    def __str__(self) -> str:
+        return f"α_rcl {self.alpha:g}, τ_rcl {self.tau:g}, λ {self.lam:g}"
 
 
-Cells = Mapping[tuple[float, float], tuple[float, float]]  # knobs → accuracy and advantage
+def joint_sweep(cells: Mapping[Knobs, Mapping[str, float]]) -> Picture:
+    """A table for each number, a row for each α_rcl and τ_rcl, a column for each λ.
 
-
-def surface(panels: Mapping[str, Cells], *, ylabel: str) -> Picture:
-    """Two knobs in a panel, the first upward: accuracy and advantage are written into the cells.
-
-    The darker a cell, the higher its advantage. Settings that are not there stay white.
+    The darker a cell among those of its table, the larger its number.
     """
-    widths = [len({Knobs(*key).along for key in cells}) for cells in panels.values()]
+    titles = list(next(iter(cells.values())))
+    rows = sorted({(knobs.alpha, knobs.tau) for knobs in cells})
+    columns = sorted({knobs.lam for knobs in cells})
 
     def draw(figure: FigureBase) -> None:
-        grid = figure.subplots(1, len(panels), width_ratios=widths, squeeze=False)[0]
-        for axes, (title, cells) in zip(grid, panels.items(), strict=True):
-            _draw_surface(axes, cells)
-            axes.set_xlabel(title)
-        grid[0].set_ylabel(ylabel)
+        grid = panel_grid(figure, len(titles), 2, sharex=True, sharey=True)
+        for axes, title in zip(grid, titles, strict=True):
+            table = np.full((len(rows), len(columns)), np.nan)
+            for knobs, numbers in cells.items():
+                at = rows.index((knobs.alpha, knobs.tau)), columns.index(knobs.lam)
+                table[at] = numbers[title]
+            _draw_table(axes, table, rows, columns)
+            axes.set_title(title)
+        figure.supxlabel("λ", fontsize=10)
 
-    numbers = {}
-    for title, cells in panels.items():
-        for (up, along), (accuracy, advantage) in cells.items():
-            cell = f"{title} {ylabel} {up:g}, {along:g}"
-            numbers[f"{cell} accuracy"] = accuracy
-            numbers[f"{cell} advantage"] = advantage
+    numbers = {
+        f"{title}, {knobs}": value for knobs, some in cells.items() for title, value in some.items()
+    }
     return Picture(
         draw,
-        alt=f"{len(panels)} tables of accuracy and advantage by {ylabel} and another knob. "
-        f"{spoken(numbers)}.",
-        caption="In each cell the test accuracy and, below it, the highest advantage (the darker, "
-        "the higher).",
-        size=(9.6, 3.0),
+        alt=f"{len(titles)} tables by α_rcl and τ_rcl (down) and λ (along). {spoken(numbers)}.",
+        caption="Each table has one number of every setting; the darker, the larger among those of "
+        "the table.",
+        size=(7.8, 4.4),
         numbers=numbers,
     )
 
 
-def _draw_surface(axes: Axes, cells: Cells) -> None:
-    settings = [Knobs(*key) for key in cells]
-    up = sorted({knobs.up for knobs in settings})
-    along = sorted({knobs.along for knobs in settings})
-    shade = np.full((len(up), len(along)), np.nan)
-    texts = np.full(shade.shape, "", dtype=object)
-    for knobs, (accuracy, advantage) in zip(settings, cells.values(), strict=True):
-        at = up.index(knobs.up), along.index(knobs.along)
-        shade[at] = advantage
-        texts[at] = f"{accuracy:z.2f}\n{advantage:z.2f}"
+def _draw_table(
+    axes: Axes, table: np.ndarray, rows: Sequence[tuple[float, float]], columns: Sequence[float]
+) -> None:
+    low = float(np.nanmin(table))
+    reach = max(float(np.nanmax(table)) - low, 0.01)  # Differences below 1 % stay pale.
     draw_cells(
         axes,
-        texts,
-        shade=shade,
-        form="",
-        rows=[f"{value:g}" for value in up],
-        columns=[f"{value:g}" for value in along],
+        table,
+        rows=[f"α_rcl {alpha:g}, τ_rcl {tau:g}" for alpha, tau in rows],
+        columns=[f"{value:g}" for value in columns],
         cmap="Greys",
-        vmin=0,
-        vmax=1.2,
+        vmin=low - 0.2 * reach,
+        vmax=low + 1.6 * reach,
     )
-    axes.invert_yaxis()  # The first row is the lowest.

@@ -2,7 +2,8 @@
 
 | function | what it draws |
 |---|---|
-| `sensitivity_by_module` | each module's share of the total, and the mean of its weights |
+| `sensitivity_by_depth` | how sensitive weights are, block by block (Fig. 10, 13b) |
+| `batch_spread` | what single batches gave, a dot each |
 | `sensitivity_by_parameter` | every parameter of the last layer (Fig. 12) |
 | `two_normals` | Proposition E.1: two normal losses, a threshold, the advantage by gap |
 | `fitted_normals` | real losses under the normal densities of their mean and deviation |
@@ -23,122 +24,190 @@ from matplotlib.figure import FigureBase
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from mialib.course.plots.palette import COLOR, CURVES, LINE, group
+from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS, group
 from mialib.course.plots.picture import Picture
+from mialib.course.plots.pieces import name_rows
 from mialib.course.plots.spoken import listed, spoken
 
-# Colour and hatch of each kind of module.
+# Colour and marker of each kind of module.
 KIND = {
-    "convolution": (CURVES[0][0], None),
-    "normalisation": (CURVES[1][0], "////"),
-    "linear": (CURVES[2][0], ".."),
+    "convolution": (COLORS[0], MARKERS[0]),
+    "normalisation": (COLORS[1], MARKERS[1]),
+    "linear": (COLORS[2], MARKERS[2]),
 }
 Modules = Mapping[str, Mapping[str, Any]]  # by name: "kind", "size", "mean", "top"
+FIRST_BLOCK = 3  # of a network's `features`: what comes before is the stem
+LARGE = 300  # A fifth of fewer weights is too few to speak of their share.
 
 
-class Lower(NamedTuple):
-    """The lower panel: a bar for each module, a dotted line, and their words."""
+class Place(NamedTuple):
+    """One kind of module in one block: all their weights together."""
 
-    bars: np.ndarray
-    line: float
-    label: str
-    caption: str
+    kind: str
+    block: str
 
 
-def sensitivity_by_module(modules: Modules, *, title: str, inside: float | None = None) -> Picture:
-    """Each module's share of the sensitivity, and the mean of its weights over that of all.
+class Reach(NamedTuple):
+    """The mean over trainings, the lowest and the highest."""
 
-    A module has its kind, its size, the mean of its sensitivity, and the share of its top 20 %.
-    With `inside`, the lower panel has that last share instead, and a line at `inside`.
+    mean: float
+    low: float
+    high: float
+
+
+def sensitivity_by_depth(
+    trainings: Sequence[Modules], *, title: str, chance: float | None = None
+) -> Picture:
+    """How sensitive a weight is by the depth of its module, and how unequal weights are inside.
+
+    Each training has its modules; a module has its kind, its size, the mean sensitivity of its
+    weights, and the share that the top 20 % of them carry. `chance` is what they carry of normal
+    numbers: a dotted line. Bars reach from the lowest training to the highest.
     """
-    kinds = np.array([module["kind"] for module in modules.values()])
-    size = np.array([module["size"] for module in modules.values()], float)
-    mean = np.array([module["mean"] for module in modules.values()], float)
-    total = mean @ size
-    share = mean * size / total
-    lower = _lower_panel(modules, mean / (total / size.sum()), inside)
+    density = _over_trainings([_relative_means(modules) for modules in trainings])
+    inside = _over_trainings([_top_shares(modules) for modules in trainings])
+    blocks = list(dict.fromkeys(_block(name) for name in trainings[0]))
 
     def draw(figure: FigureBase) -> None:
-        above, below = figure.subplots(2, 1, sharex=True)
-        _draw_bars(above, share, kinds)
-        _draw_bars(below, lower.bars, kinds)
-        _draw_outline(above, size / size.sum())
-        above.set(ylabel="share of the total", title=title, ylim=(0, 0.2))
-        below.axhline(lower.line, color=COLOR["mark"], linestyle=LINE["chance"])
-        below.set(ylabel=lower.label, ylim=(0, 1))
-        if inside is None:
-            _use_log_scale(below)
-        _name_blocks(below, list(modules))
-        legend = above.get_legend_handles_labels()
-        figure.legend(*legend, loc="outside upper center", ncols=4)
+        left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+        _draw_places(left, density, blocks)
+        _use_log_scale(left)
+        left.axhline(1, color=COLOR["mark"], linestyle=LINE["chance"])
+        left.set(title="a weight's mean sensitivity, all weights = 1")
+        _draw_places(right, inside, blocks)
+        right.set(title="carried by a module's top 20 %", ylim=(0.2, 1))
+        if chance is not None:
+            right.axhline(chance, color=COLOR["mark"], linestyle=LINE["chance"])
+        handles = left.get_legend_handles_labels()
+        figure.legend(*handles, loc="outside upper center", ncols=3, title=title)
 
-    totals = {kind: float(share[kinds == kind].sum()) for kind in KIND}
-    told = listed(_told_kind(kind, totals[kind], lower.bars[kinds == kind]) for kind in KIND)
+    dotted = "" if chance is None else f" Dotted, right: {chance:.2f}, as of normal numbers."
+    numbers = {" ".join(place): reach.mean for place, reach in density.items()}
+    shares = [reach.mean for reach in inside.values()] or [float("nan")]
     return Picture(
         draw,
-        alt=f"{title}. Bars for {len(modules)} modules from input to output. Above: share of the "
-        "sensitivity, and a line for the share of the weights. "
-        f"Below: {lower.label}, dotted line at {lower.line:.2f}. {told}.",
-        caption="Above: each module's share of the total sensitivity; line: of the weights. "
-        f"Below: {lower.caption}",
-        size=(8.0, 3.8),
-        numbers={**totals, "first": float(lower.bars[0]), "last": float(lower.bars[-1])},
+        alt=f"{title}. Two panels by block from input to output, {len(trainings)} trainings. "
+        f"Left, a weight's mean sensitivity over that of all weights: {spoken(numbers)}. "
+        f"Right, what the top 20 % carry inside a module: {_told_inside(inside)}.{dotted}",
+        caption=f"Means over {len(trainings)} trainings; bars from the lowest to the highest. "
+        "Left: how sensitive a weight is, by its place. "
+        "Right: how unequal weights are in one module.",
+        size=(8.6, 3.3),
+        numbers={**numbers, "inside, lowest": min(shares), "inside, highest": max(shares)},
     )
 
 
-def _lower_panel(modules: Modules, density: np.ndarray, inside: float | None) -> Lower:
-    if inside is None:
-        caption = "the mean sensitivity of its weights over the mean of all."
-        return Lower(density, 1, "one weight", caption)
-    top = np.array([module["top"] for module in modules.values()], float)
-    return Lower(top, inside, "top 20 % inside", "the top 20 % inside it.")
+def _relative_means(modules: Modules) -> dict[Place, float]:
+    """The mean of the weights of each place, over the mean of all."""
+    total = sum(module["mean"] * module["size"] for module in modules.values())
+    size = sum(module["size"] for module in modules.values())
+    means = _by_place(modules, "mean")
+    return {place: mean / (total / size) for place, mean in means.items()}
 
 
-def _told_kind(kind: str, total: float, bars: np.ndarray) -> str:
-    if len(bars) == 0:
-        return f"{kind}: none"
-    return f"{kind}: {total:.0%} of the total, {bars[0]:.2f} first, {bars[-1]:.2f} last"
+def _top_shares(modules: Modules) -> dict[Place, float]:
+    large = {name: module for name, module in modules.items() if module["size"] >= LARGE}
+    return _by_place(large, "top")
 
 
-def _draw_bars(axes: Axes, values: np.ndarray, kinds: np.ndarray) -> None:
-    for kind, (color, hatch) in KIND.items():
-        places = np.flatnonzero(kinds == kind)
-        style = {"color": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
-        axes.bar(places, values[places], label=kind, **style)
+def _by_place(modules: Modules, what: str) -> dict[Place, float]:
+    """A number of the modules of each place: its mean, each module as heavy as it has weights."""
+    found: dict[Place, list[Mapping[str, Any]]] = {}
+    for name, module in modules.items():
+        found.setdefault(Place(module["kind"], _block(name)), []).append(module)
+    return {
+        place: float(np.average([one[what] for one in some], weights=[one["size"] for one in some]))
+        for place, some in found.items()
+    }
 
 
-def _draw_outline(axes: Axes, shares: np.ndarray) -> None:
-    edges = np.arange(len(shares) + 1) - 0.5
-    style = {"color": COLOR["mark"], "linewidth": 1}
-    axes.stairs(shares, edges, label="share of the weights", **style)
+def _over_trainings(trainings: Sequence[dict[Place, float]]) -> dict[Place, Reach]:
+    reaches = {}
+    for place in trainings[0]:
+        values = [one[place] for one in trainings]
+        reaches[place] = Reach(float(np.mean(values)), min(values), max(values))
+    return reaches
+
+
+def _told_inside(inside: dict[Place, Reach]) -> str:
+    if not inside:
+        return f"no module has {LARGE} weights"
+    return spoken({" ".join(place): reach.mean for place, reach in inside.items()})
+
+
+def _draw_places(axes: Axes, places: dict[Place, Reach], blocks: Sequence[str]) -> None:
+    for kind, (color, marker) in KIND.items():
+        there = {place: reach for place, reach in places.items() if place.kind == kind}
+        if not there:
+            continue
+        x = [blocks.index(place.block) for place in there]
+        mean, low, high = np.array(list(there.values())).T
+        style = {"color": color, "marker": marker, "markersize": 5, "linewidth": 1.2}
+        axes.errorbar(x, mean, yerr=[mean - low, high - mean], capsize=2, label=kind, **style)
+    axes.set_xticks(range(len(blocks)), blocks)
+    axes.set(xlabel="block, from input to output", xlim=(-0.5, len(blocks) - 0.5))
 
 
 def _use_log_scale(axes: Axes) -> None:
-    ticks = (0.2, 1, 5, 20)
-    axes.set(yscale="log", ylim=(0.2, 20))
+    ticks = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
+    axes.set(yscale="log", ylim=(0.1, 30))
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
 
 
-def _name_blocks(axes: Axes, names: Sequence[str]) -> None:
-    """Name the modules' places: the stem, the blocks by number, the classifier."""
-    blocks = [_block(name) for name in names]
-    starts = [k for k, block in enumerate(blocks) if k == 0 or block != blocks[k - 1]]
-    ends = [*starts[1:], len(names)]
-    middles = [(start + end - 1) / 2 for start, end in zip(starts, ends, strict=True)]
-    numbers = [str(number) for number in range(1, len(starts) - 1)]
-    axes.set_xticks(middles, ["stem", *numbers, "linear"])
-    axes.tick_params(axis="x", length=0)
-    for start in starts[1:]:
-        axes.axvline(start - 0.5, color="#cccccc", linewidth=0.8)
-    axes.set(xlabel="block, from input to output", xlim=(-0.7, len(names) - 0.3))
-    axes.grid(False, axis="x")
-
-
 def _block(module: str) -> str:
-    """The block of a module: features.3.conv1 is in features.3, features.0 and 1 in the stem."""
-    block = ".".join(module.split(".")[:2])
-    return "features.0" if block == "features.1" else block
+    """The block of a module of ResNet-20: features.0 to 2 are its stem, features.3 is block 1.
+
+    >>> _block("features.3.conv1"), _block("classify")
+    ('1', 'linear')
+    """
+    if "." not in module:
+        return "linear"
+    number = int(module.split(".")[1])
+    return "stem" if number < FIRST_BLOCK else str(number - FIRST_BLOCK + 1)
+
+
+def batch_spread(
+    panels: Mapping[str, Mapping[str, Sequence[float]]], lines: Mapping[str, tuple[str, float]]
+) -> Picture:
+    """What single batches gave, a dot each: rows by name in panels by title.
+
+    `lines` has for each title what its dotted line stands for, and where it stands.
+    """
+
+    def draw(figure: FigureBase) -> None:
+        grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        for axes, (title, rows) in zip(grid, panels.items(), strict=True):
+            _draw_dots(axes, rows)
+            named, place = lines[title]
+            axes.axvline(place, color=COLOR["mark"], linestyle=LINE["chance"])
+            axes.set(title=title, xlim=(0, 1), xlabel=f"share (dotted: {named}, {place:.2f})")
+        name_rows(grid[0], list(next(iter(panels.values()))))
+
+    numbers = {
+        f"{title}, {name}": float(np.mean(values))
+        for title, rows in panels.items()
+        for name, values in rows.items()
+    }
+    told = listed(
+        f"{title}, {name}: {min(values):.2f} to {max(values):.2f}"
+        for title, rows in panels.items()
+        for name, values in rows.items()
+    )
+    return Picture(
+        draw,
+        alt=f"{len(panels)} panels of dots, a dot for each batch, share along the axis. {told}.",
+        caption="One dot for each batch; its height in a row means nothing.",
+        size=(8.2, 1.2 + 0.5 * len(next(iter(panels.values())))),
+        numbers=numbers,
+    )
+
+
+def _draw_dots(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
+    for place, (color, values) in enumerate(zip(COLORS, rows.values(), strict=False)):
+        heights = place + 0.25 * np.sin(2.4 * np.arange(len(values)))  # Dots shall not hide dots.
+        style = {"color": color, "alpha": 0.7, "markersize": 5, "linestyle": "none"}
+        axes.plot(values, heights, MARKERS[place], **style)
 
 
 def sensitivity_by_parameter(moments: Mapping[str, Sequence[float]]) -> Picture:

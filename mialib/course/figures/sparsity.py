@@ -3,8 +3,11 @@
 | function | what it draws |
 |---|---|
 | `pipeline` | whose records train what, and who attacks whom (Fig. 2) |
-| `round_view` | one round: masks, weights, attacks |
+| `round_view` | one round: how much of each layer remains, and one layer's mask |
 | `defense_plane` | defense level against accuracy (Fig. 1) |
+
+    points = [(one.accuracy(), one.defense_level()) for one in pruned.settings()]
+    show(defense_plane({"pruned": points}, star=(dense.accuracy(), dense.defense_level())))
 """
 
 from __future__ import annotations
@@ -15,39 +18,52 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
+from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from mialib.course.plots.palette import COLOR, COLORS, MARKERS
+from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS
 from mialib.course.plots.picture import Picture
-from mialib.course.plots.pieces import (
-    band_of,
-    counted,
-    numbers_of_points,
-    skip_texts_in_layout,
-    write_beside,
-)
-from mialib.course.plots.spoken import brief, listed, spoken_points
-from mialib.course.sweeps import EDGES
+from mialib.course.plots.pieces import Band, band_of, counted, numbers_of_points, write_beside
+from mialib.course.plots.spoken import listed, spoken_points
 from mialib.estimates import Estimate
 
-Point = tuple[Estimate, Estimate]  # accuracy and defense level, in percent
+Point = tuple[Estimate, Estimate]  # test accuracy, a share, and defense level, as results tell them
 Place = tuple[float, float]
 
 
+# The pipeline.
+
+
 class PartOfSide(NamedTuple):
-    """A part of a side in the pipeline: how it is coloured, what it does, and where it stands."""
+    """A part of a side in the pipeline: how it is coloured, called, and what it does."""
 
     role: str
+    called: str
     task: str
-    shift: float  # above the network's middle
-    arrives: float  # where its arrow meets the network, above the middle
+
+
+class Box(NamedTuple):
+    """A rectangle of the pipeline."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def left(self, share: float = 0.5) -> Place:
+        """A point on its left edge, so far up."""
+        return self.x, self.y + share * self.height
+
+    def right(self, share: float = 0.5) -> Place:
+        return self.x + self.width, self.y + share * self.height
 
 
 PARTS = {
-    "train": PartOfSide("member", "trains", 0.66, 0.12),
-    "validation": PartOfSide("chance", "chooses the epoch", 0.0, 0.0),
-    "test": PartOfSide("non_member", "is only asked about", -0.66, -0.12),
+    "train": PartOfSide("member", "members", "train it"),
+    "validation": PartOfSide("chance", "validation", "choose the epoch"),
+    "test": PartOfSide("non_member", "non-members", "are asked about"),
 }
-HEIGHT = {"target": 3.4, "shadow": 1.1}
+BOTTOM = {"target": 2.35, "shadow": 0.1}  # of each side's boxes
+STEP = 0.62  # from one part's box to the next
 
 
 def pipeline(sides: Mapping[str, Any], networks: Mapping[str, Any], discriminator: str) -> Picture:
@@ -56,6 +72,7 @@ def pipeline(sides: Mapping[str, Any], networks: Mapping[str, Any], discriminato
         f"{name} {part}": len(records)
         for name, side in sides.items()
         for part, records in side.parts().items()
+        if part in PARTS
     }
     parameters = {
         name: sum(one.numel() for one in network.parameters()) for name, network in networks.items()
@@ -63,161 +80,113 @@ def pipeline(sides: Mapping[str, Any], networks: Mapping[str, Any], discriminato
 
     def draw(figure: FigureBase) -> None:
         axes = figure.subplots()
-        axes.set(xlim=(0, 10), ylim=(0.1, 4.5))
+        axes.set(xlim=(0, 10), ylim=(0, 4.4))
         axes.set_axis_off()
-        for name in sides:
-            _draw_side(axes, name, sizes, parameters[name])
-        _draw_attacker(axes, discriminator)
+        drawn = {name: _draw_side(axes, name, sizes, parameters[name]) for name in sides}
+        _draw_attacker(axes, drawn["target"], drawn["shadow"], discriminator)
 
     told = listed(f"{name}: {count:,}" for name, count in (sizes | parameters).items())
     return Picture(
         draw,
-        alt="Boxes and arrows. Each side's train part trains its network and its validation part "
-        "chooses the epoch. A discriminator learns from the shadow's answers and attacks the "
+        alt="Boxes and arrows. Each side's members train its network, its validation records "
+        "choose the epoch. A discriminator learns from the shadow's answers and attacks the "
         f"target. Sizes: {told}.",
         caption="Target above, shadow below; both are trained, and pruned, in the same way on "
         "other records.",
-        size=(8.6, 3.7),
+        size=(8.6, 3.6),
         numbers={**sizes, **{f"{name} parameters": n for name, n in parameters.items()}},
     )
 
 
-def _draw_side(axes: Axes, name: str, sizes: Mapping[str, int], parameters: int) -> None:
+def _draw_side(axes: Axes, name: str, sizes: Mapping[str, int], parameters: int) -> Box:
     """The parts of a side at the left, and the network that they make."""
-    middle = HEIGHT[name]
-    for part, about in PARTS.items():
+    network = Box(4.1, BOTTOM[name] + 0.3, 1.7, 1.15)
+    text = f"{name}\n{parameters:,}\nparameters"
+    _draw_box(axes, network, text, COLOR[name])
+    for place, (part, about) in enumerate(reversed(PARTS.items())):
         if f"{name} {part}" not in sizes:
             continue
-        y = middle + about.shift
-        color = COLOR[about.role]
-        size = sizes[f"{name} {part}"]
-        _draw_box(axes, (1.2, y), f"{name} {part}\n{size:,} records", color)
-        _draw_arrow(axes, (2.1, y), (3.7, middle + about.arrives), about.task, color)
-    text = f"{name} network\n{parameters:,} parameters"
-    _draw_box(axes, (4.7, middle), text, COLOR[name])
+        box = Box(0.05, BOTTOM[name] + STEP * place, 1.95, 0.48)
+        _draw_box(axes, box, f"{sizes[f'{name} {part}']:,} {about.called}", COLOR[about.role])
+        arrives = network.left(0.2 + 0.3 * place)
+        _draw_arrow(axes, box.right(), arrives, about.task, COLOR[about.role])
+    return network
 
 
-def _draw_attacker(axes: Axes, discriminator: str) -> None:
+def _draw_attacker(axes: Axes, target: Box, shadow: Box, discriminator: str) -> None:
     """It learns from the shadow below and attacks the target above."""
-    _draw_box(axes, (8.4, 2.25), discriminator, COLOR["mark"])
-    learns = "answers to both, labelled:\nthe discriminator learns"
-    _draw_arrow(axes, (5.7, HEIGHT["shadow"]), (8.3, 1.9), learns, COLOR["shadow"])
-    attacks = "attacks: member or not?"
-    _draw_arrow(axes, (8.3, 2.6), (5.7, HEIGHT["target"]), attacks, COLOR["target"])
+    attacker = Box(7.75, 1.45, 2.2, 1.3)
+    _draw_box(axes, attacker, discriminator, COLOR["mark"])
+    asked = "answers\nto judge"
+    known = "answers with\nthe truth"
+    _draw_arrow(axes, target.right(), attacker.left(0.75), asked, COLOR["target"])
+    _draw_arrow(axes, shadow.right(), attacker.left(0.25), known, COLOR["shadow"])
 
 
-def _draw_box(axes: Axes, at: Place, text: str, color: str) -> None:
-    box = {
-        "boxstyle": "round,pad=0.35",
-        "facecolor": "white",
-        "edgecolor": color,
-        "linewidth": 1.6,
-    }
-    axes.text(*at, text, ha="center", va="center", fontsize=9, bbox=box)
+def _draw_box(axes: Axes, box: Box, text: str, color: str) -> None:
+    outline = Rectangle((box.x, box.y), box.width, box.height, fill=False, color=color, linewidth=2)
+    axes.add_patch(outline)
+    middle = (box.x + box.width / 2, box.y + box.height / 2)
+    axes.text(*middle, text, ha="center", va="center", fontsize=9.5)
 
 
 def _draw_arrow(axes: Axes, start: Place, end: Place, text: str, color: str) -> None:
-    axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": color, "linewidth": 1.5})
+    """From edge to edge; the text lies on it."""
+    style = {"arrowstyle": "-|>", "mutation_scale": 12, "shrinkA": 0, "shrinkB": 1}
+    axes.add_patch(FancyArrowPatch(start, end, color=color, linewidth=1.5, **style))
     x = (start[0] + end[0]) / 2
     y = (start[1] + end[1]) / 2
-    box = {"color": "white", "pad": 1}
-    axes.text(x, y, text, ha="center", va="center", fontsize=8, color=color, bbox=box)
+    box = {"color": "white", "pad": 1.5}
+    axes.text(x, y, text, ha="center", va="center", fontsize=9, bbox=box)
+
+
+# One round.
 
 
 def round_view(
-    masks: Mapping[str, np.ndarray],
-    histograms: Mapping[str, Sequence[int]],
-    attacks: Mapping[str, Mapping[str, Estimate]],
-    *,
-    title: str,
+    shares: Mapping[str, float], mask: np.ndarray, *, layer: str, overall: float, title: str
 ) -> Picture:
-    """One round of pruning: every layer's mask, the weights that remain, and the attacks.
+    """One round of pruning: the share of each layer that remains, and the mask of one `layer`.
 
-    `histograms` and `attacks` go by arm: the dense network first, this round last.
+    `overall` is the share of all these weights together that remains.
     """
-    shares = {name: float(mask.mean()) for name, mask in masks.items()}
+    flat = np.asarray(mask).reshape(len(mask), -1)  # (outputs, …) → (outputs, inputs)
+    kept = int(flat.sum())
+    empty = int((flat.sum(axis=1) == 0).sum())
 
     def draw(figure: FigureBase) -> None:
-        layers, weights, table = figure.subplots(1, 3, width_ratios=[1.65, 0.95, 1.35])
-        _draw_masks(layers, masks, shares)
+        layers, picture = figure.subplots(1, 2, width_ratios=[1.5, 1])
+        _draw_shares(layers, shares, layer, overall)
         layers.set_title(title)
-        _draw_weights(weights, histograms)
-        _draw_intervals(table, attacks)
+        picture.imshow(flat, cmap="Greys", vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+        picture.set(xlabel="input weight", ylabel="output", xticks=[], yticks=[])
+        picture.set_title(f"layer {short_layer(layer)}: {kept:,} of {flat.size:,} weights")
 
-    last = list(attacks)[-1]
-    told = listed(f"{name} {estimate}" for name, estimate in attacks[last].items())
+    told = listed(f"{short_layer(name)} {share:.0%}" for name, share in shares.items())
     return Picture(
         draw,
-        alt=f"{title}. Left, the mask of each layer in black where a weight remains; middle, "
-        f"histograms of the weights that remain; right, advantages: {told}.",
-        caption="Black where a weight remains, a row for each output. Outermost bins: all that "
-        "lies beyond. Right: advantages with 95 % intervals.",
-        size=(11.6, 3.3),
+        alt=f"{title}. Left, bars of the share of each layer that remains: {told}. Right, the "
+        f"mask of layer {short_layer(layer)}, black where a weight remains: {kept:,} weights.",
+        caption="Left: the share of each layer that remains, in the order of the network; dotted: "
+        "all layers together. Right: the mask of the dark bar's layer, black where a weight "
+        "remains.",
+        size=(9.6, 2.9),
         numbers={
             **{f"{name} remaining": share for name, share in shares.items()},
-            **{f"{last} {name}": estimate.value for name, estimate in attacks[last].items()},
+            "kept": kept,
+            "empty outputs": empty,
         },
     )
 
 
-class Tiles:
-    """Where the layers' masks stand in one image: a row for each of three segments."""
-
-    height, width = 32, 288  # of a mask
-    down, across = 46, 328  # from one to the next
-    rows, columns = 3, 8
-
-    @classmethod
-    def corner(cls, place: int) -> tuple[int, int]:
-        """Top and left; a ResNet-20 has the stem and 6 layers, then 7, then 7 and the last one."""
-        segment = min(place // 7, 2)
-        return cls.down * segment, cls.across * (place - 7 * segment)
-
-    @classmethod
-    def scaled(cls, mask: np.ndarray) -> np.ndarray:
-        """A mask as (outputs, inputs), stretched or thinned out to the size of a tile."""
-        flat = mask.reshape(len(mask), -1)
-        rows = np.arange(cls.height) * flat.shape[0] // cls.height
-        columns = np.arange(cls.width) * flat.shape[1] // cls.width
-        return flat[rows][:, columns]
-
-
-def _draw_masks(axes: Axes, masks: Mapping[str, np.ndarray], shares: Mapping[str, float]) -> None:
-    """All masks as one image, which is drawn faster than one image for each."""
-    canvas = np.zeros((Tiles.rows * Tiles.down, Tiles.columns * Tiles.across), np.float32)
-    for place, (name, mask) in enumerate(masks.items()):
-        top, left = Tiles.corner(place)
-        canvas[top : top + Tiles.height, left : left + Tiles.width] = Tiles.scaled(mask)
-        axes.text(left, top - 2, f"{short_layer(name)} {shares[name]:.0%}", fontsize=7.5)
-    skip_texts_in_layout(axes)
-    axes.imshow(canvas, cmap="Greys", vmin=0, vmax=1, aspect="auto", interpolation="nearest")
-    axes.set_ylim(Tiles.rows * Tiles.down - 8, -10)
-    axes.set_axis_off()
-
-
-def _draw_weights(axes: Axes, histograms: Mapping[str, Sequence[int]]) -> None:
-    colors = (COLOR["chance"], COLOR["target"])
-    for (name, counts), color in zip(histograms.items(), colors, strict=True):
-        heights = np.maximum(counts, 0.5)  # An empty bin has no logarithm.
-        line = "--" if name == "dense" else "-"
-        axes.stairs(heights, EDGES, color=color, linestyle=line)
-    axes.set(yscale="log", ylim=(0.5, None), xlabel="weight that is not pruned", ylabel="how many")
-    axes.minorticks_off()
-    _, *others = histograms
-    axes.set_title(" and ".join(["dense (dashed)", *others]), fontsize=8)
-
-
-def _draw_intervals(axes: Axes, attacks: Mapping[str, Mapping[str, Estimate]]) -> None:
-    """A table of text: a row for each attack, a column for each arm."""
-    names, *_ = attacks.values()
-    columns = {"": list(names)}
-    for arm, estimates in attacks.items():
-        columns[arm] = [brief(estimate) for estimate in estimates.values()]
-    for x, (head, cells) in zip((0.0, 0.4, 0.71), columns.items(), strict=True):
-        text = "\n".join([head, *cells])
-        axes.text(x, 1, text, fontsize=8, linespacing=1.95, va="top")
-    skip_texts_in_layout(axes)
-    axes.set_axis_off()
+def _draw_shares(axes: Axes, shares: Mapping[str, float], dark: str, overall: float) -> None:
+    names = [short_layer(name) for name in shares]
+    colors = [COLOR["mark"] if name == dark else COLOR["target"] for name in shares]
+    axes.bar(names, [100 * share for share in shares.values()], color=colors)
+    axes.axhline(100 * overall, color=COLOR["chance"], linestyle=LINE["chance"])
+    axes.set(ylim=(0, 100), ylabel="percent that remains", xlim=(-0.7, len(names) - 0.3))
+    axes.tick_params(axis="x", labelsize=9, rotation=90)
+    axes.grid(axis="x", visible=False)
 
 
 def short_layer(name: str) -> str:
@@ -232,8 +201,11 @@ def short_layer(name: str) -> str:
     return "stem" if name == "0" else name
 
 
+# The plane.
+
+
 class Slope(NamedTuple):
-    """A line through the point (x, y)."""
+    """A line through the point (x, y), both in percent."""
 
     slope: float
     x: float
@@ -247,28 +219,38 @@ def defense_plane(
     labels: Mapping[str, Sequence[str]] | None = None,
     slopes: Mapping[str, tuple[float, float, float]] | None = None,
 ) -> Picture:
-    """Fig. 1: defense level against accuracy with mean ± sd; the star is the dense network.
+    """Fig. 1: defense level against accuracy, by series; the star is the dense network.
 
-    `labels` writes beside the points of a series; `slopes` are lines as in `Slope`.
+    A point is (accuracy, defense level), as `Results` tells them; the axis shows the accuracy in
+    percent. `labels` writes beside the points of a series; `slopes` are lines as in `Slope`.
     """
     everyone = {"dense": [star], **series}
+    percent = {name: [_in_percent(one) for one in points] for name, points in everyone.items()}
 
     def draw(figure: FigureBase) -> None:
         axes = figure.subplots()
-        for place, (name, points) in enumerate(everyone.items()):
+        for place, (name, points) in enumerate(percent.items()):
             _draw_levels(axes, points, (labels or {}).get(name, ()), name, place)
         _draw_slopes(axes, {name: Slope(*line) for name, line in (slopes or {}).items()})
         axes.set(xlabel="test accuracy in percent", ylabel="defense level D")
-        figure.legend(loc="outside upper center", ncols=3)
+        figure.legend(loc="outside right upper")
 
-    told = listed(f"{name}: {spoken_points(some, 'z.1f')}" for name, some in everyone.items())
+    told = listed(f"{name}: {spoken_points(some, 'z.1f')}" for name, some in percent.items())
+    numbered = {name: points for name, points in percent.items() if name in series}
     return Picture(
         draw,
         alt=f"Scatter plot of defense level against test accuracy. {told}.",
-        caption="Crosses: mean ± standard deviation of three repeats. The upper right is best.",
-        size=(6.8, 4.2),
-        numbers=numbers_of_points(counted(series), "accuracy", "defense"),
+        caption="Points: means over trainings; thin crosses: 95 % intervals over trainings and "
+        "records. The upper right is best.",
+        size=(8.2, 4.0),
+        numbers=numbers_of_points(counted(numbered), "accuracy", "defense"),
     )
+
+
+def _in_percent(point: Point) -> Point:
+    accuracy, level = point
+    value, low, high = (100 * number for number in accuracy.triple)
+    return Estimate(value, low, high), level
 
 
 def _draw_slopes(axes: Axes, slopes: Mapping[str, Slope]) -> None:
@@ -283,21 +265,28 @@ def _draw_slopes(axes: Axes, slopes: Mapping[str, Slope]) -> None:
 def _draw_levels(
     axes: Axes, points: Sequence[Point], texts: Sequence[str], name: str, place: int
 ) -> None:
-    """The series at `place`; the first, the dense network, is a star."""
+    """The series at `place`, joined in its order; the first, the dense network, is a star."""
     accuracy = band_of(point[0] for point in points)
-    defense = band_of(point[1] for point in points)
+    level = band_of(point[1] for point in points)
     color = COLORS[place - 1] if place else COLOR["mark"]
-    axes.errorbar(
+    _draw_crosses(axes, accuracy, level, color)
+    axes.plot(
         accuracy.value,
-        defense.value,
-        xerr=accuracy.errors(),
-        yerr=defense.errors(),
-        fmt=MARKERS[place - 1] if place else "*",
-        markersize=5 if place else 12,
+        level.value,
         color=color,
-        elinewidth=0.6,
+        linewidth=1,
+        marker=MARKERS[place - 1] if place else "*",
+        markersize=6 if place else 13,
         label=name,
+        zorder=3,
     )
-    at = zip(accuracy.value, defense.value, strict=True)
-    below_or_above = -11 if place % 2 else 4  # Neighbouring series write on different sides.
-    write_beside(axes, texts, at, offset=(5, below_or_above), fontsize=8, color=color)
+    at = zip(accuracy.value, level.value, strict=True)
+    below_or_above = -12 if place % 2 else 5  # Neighbouring series write on different sides.
+    write_beside(axes, texts, at, offset=(6, below_or_above), fontsize=9, color=color)
+
+
+def _draw_crosses(axes: Axes, accuracy: Band, level: Band, color: str) -> None:
+    """Thin and pale: intervals of neighbours overlap."""
+    style = {"color": color, "linewidth": 0.7, "alpha": 0.5}
+    axes.hlines(level.value, accuracy.low, accuracy.high, **style)
+    axes.vlines(accuracy.value, level.low, level.high, **style)

@@ -1,6 +1,6 @@
-"""Defenses compared: a board of their numbers, what each attack lost, P1 as a map, moves.
+"""Defenses compared: a board of their numbers, P1 as a map, moves.
 
->>> row = {"accuracy": 0.5, "loss gap": 1.2, "loss": 0.6, "mean": 0.6, "highest": 0.6, "P1": 0.44}
+>>> row = {"accuracy": 0.5, "highest": 0.6, "AUC": 0.8, "TPR at 1 %": 0.03}
 >>> board({"undefended": row}).numbers["undefended highest"]
 0.6
 """
@@ -13,115 +13,93 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
+from matplotlib.patheffects import withStroke
 
 from mialib import metrics
-from mialib.course.plots.palette import COLOR, COLORS, CURVES, MARKERS
+from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS
 from mialib.course.plots.picture import Picture
-from mialib.course.plots.pieces import draw_dotted_cross, numbers_of_points
-from mialib.course.plots.spoken import listed, spoken, spoken_points
-from mialib.course.plots.tables import SHADE, columns_above, draw_cells
+from mialib.course.plots.pieces import (
+    joint_legend,
+    name_rows,
+    numbers_of_points,
+    panel_grid,
+    rows_of,
+    skip_texts_in_layout,
+)
+from mialib.course.plots.spoken import listed, spoken_points
 from mialib.estimates import Estimate
 
 Standing = Mapping[str, float]  # as `statistics.standing` gives it
-NOT_ADVANTAGES = ("accuracy", "loss gap", "P1")  # columns of a standing that stay white
-SHORT = {"max confidence": "max conf.", "modified entropy": "mod. entropy"}
+BAR = "#56B4E9"
+HIGHER_P1 = "#e8f3ec"
+
+
+class Column(NamedTuple):
+    """A column of a board: its title, and the numbers of no bar and of a full one."""
+
+    title: str
+    low: float
+    high: float
+
+
+COLUMNS = {  # what a board shows of a standing
+    "accuracy": Column("test accuracy", 0.0, 1.0),
+    "highest": Column("highest advantage", 0.0, 1.0),
+    "AUC": Column("highest AUC", 0.5, 1.0),
+    "TPR at 1 %": Column("TPR at 1 % FPR", 0.0, 0.25),
+}
+LONGEST = 0.62  # of a column's width: after it stands the number
 
 
 def board(standings: Mapping[str, Standing]) -> Picture:
-    """Each defense at one strength: where it stands (left), and its numbers (right).
+    """Each defense at one strength: its accuracy, and how far the strongest attack gets.
 
-    The first is the undefended model.
+    The first is the undefended model, and the dotted lines are its numbers.
     """
-    columns = list(next(iter(standings.values())))
-
-    def draw(figure: FigureBase) -> None:
-        plane, table = figure.subplots(1, 2, width_ratios=[1, 2.6])
-        _draw_board(table, standings, columns)
-        _draw_places(plane, table, list(standings.values()))
-
+    numbers = {f"{name} {what}": row[what] for name, row in standings.items() for what in COLUMNS}
     told = listed(_told_standing(name, row) for name, row in standings.items())
     return Picture(
-        draw,
-        alt="Left, highest advantage against test accuracy; right, a table with a row for each "
-        f"defense. {told}.",
-        caption="Test accuracy, loss gap, every attack's advantage (the darker, the higher), mean, "
-        "highest, and P1.",
-        size=(11.6, 3.2),
-        numbers={
-            f"{name} {what}": row[what] for name, row in standings.items() for what in columns
-        },
-    )
-
-
-def _draw_board(axes: Axes, standings: Mapping[str, Standing], columns: Sequence[str]) -> None:
-    table = np.array([[row[name] for name in columns] for row in standings.values()])
-    white = [name in NOT_ADVANTAGES for name in columns]
-    shade = np.where(white, 0.0, table.clip(0, 1))
-    names = [_short(name) for name in columns]
-    style = {"fontsize": 8.5, **SHADE}
-    draw_cells(axes, table, shade=shade, rows=list(standings), columns=names, **style)
-    columns_above(axes, rotation=40, ha="left")
-    axes.tick_params(axis="y", pad=20)
-
-
-def _draw_places(plane: Axes, table: Axes, standings: Sequence[Standing]) -> None:
-    """A marker for each defense in the plane, and again between its name and its numbers."""
-    for place, row in enumerate(standings):
-        style = _board_style(place)
-        plane.plot(row["accuracy"], row["highest"], **style)
-        table.plot(-0.25, place + 0.5, **style)
-    table.set_xlim(0, len(standings[0]))
-    draw_dotted_cross(plane, standings[0]["accuracy"], standings[0]["highest"])
-    plane.set(xlabel="test accuracy", ylabel="highest advantage")
-    plane.set(xlim=(0.05, 0.75), ylim=(-0.03, 1.0))
-
-
-def _short(attack: str) -> str:
-    return SHORT.get(attack, attack.removesuffix(" (PAST)"))
-
-
-def _board_style(place: int) -> dict:
-    """The undefended model is a star; each defense has a marker and a colour."""
-    style = {"linestyle": "none", "zorder": 3, "clip_on": False}
-    if place == 0:
-        return {"marker": "*", "color": COLOR["mark"], "markersize": 11, **style}
-    return {"marker": MARKERS[place - 1], "color": COLORS[place - 1], "markersize": 6, **style}
-
-
-def _told_standing(name: str, row: Standing) -> str:
-    facts = {what: row[what] for what in ("accuracy", "highest", "P1")}
-    return f"{name}: " + ", ".join(f"{what} {value:z.2f}" for what, value in facts.items())
-
-
-def changes(rows: Mapping[str, Mapping[str, Estimate]]) -> Picture:
-    """How much each attack's advantage changed under each defense; bold where it is sure."""
-    numbers = {
-        f"{name} {attack}": estimate.value
-        for name, row in rows.items()
-        for attack, estimate in row.items()
-    }
-    return Picture(
-        lambda figure: _draw_changes(figure.subplots(), rows),
-        alt="A table of changes in advantage, purple below 0 and orange above, bold where sure. "
-        f"{spoken(numbers, '+z.2f')}.",
-        caption="Change of each attack's advantage against the undefended model; bold: the paired "
-        "interval excludes 0.",
-        size=(8.4, 0.9 + 0.36 * len(rows)),
+        lambda figure: _draw_board(figure.subplots(), standings),
+        alt=f"Bars in four columns, a row for each defense. {told}.",
+        caption="Means over the trainings. Dotted: the undefended model. Each column has the "
+        "attack that gets furthest by its number.",
+        size=(8.4, 0.75 + 0.34 * len(standings)),
         numbers=numbers,
     )
 
 
-def _draw_changes(axes: Axes, rows: Mapping[str, Mapping[str, Estimate]]) -> None:
-    first, *_ = rows.values()
-    columns = [_short(name) for name in first]
-    estimates = [estimate for row in rows.values() for estimate in row.values()]
-    table = np.reshape([estimate.value for estimate in estimates], (len(rows), len(columns)))
-    colors = {"cmap": "PuOr_r", "vmin": -0.7, "vmax": 0.7}
-    draw_cells(axes, table, rows=list(rows), columns=columns, form="+z.2f", **colors)
-    columns_above(axes, rotation=30, ha="left")
-    for text, estimate in zip(axes.texts, estimates, strict=True):
-        if estimate.low > 0 or estimate.high < 0:
-            text.set_fontweight("bold")
+def _draw_board(axes: Axes, standings: Mapping[str, Standing]) -> None:
+    for place, (what, column) in enumerate(COLUMNS.items()):
+        values = np.array([row[what] for row in standings.values()])
+        form = ".1%" if what.startswith("TPR") else "z.2f"
+        _draw_bars(axes, values, column, place, form)
+    skip_texts_in_layout(axes)
+    name_rows(axes, list(standings))
+    titles = [column.title for column in COLUMNS.values()]
+    axes.set_xticks(range(len(titles)), titles, ha="left")
+    axes.tick_params(length=0, labeltop=True, labelbottom=False)
+    axes.set_xlim(-0.02, len(titles) - 0.1)
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+
+
+def _draw_bars(axes: Axes, values: np.ndarray, column: Column, place: int, form: str) -> None:
+    full = max(column.high, values.max())
+    lengths = LONGEST * (values.clip(column.low) - column.low) / (full - column.low)
+    colors = [COLOR["mark"], *[BAR] * (len(values) - 1)]
+    axes.barh(range(len(values)), lengths, left=place, height=0.56, color=colors)
+    undefended = place + lengths[0]
+    style = {"color": COLOR["chance"], "linestyle": LINE["chance"], "linewidth": 1}
+    axes.vlines(undefended, -0.5, len(values) - 0.5, **style)
+    halo = [withStroke(linewidth=3, foreground="white")]
+    for row, (length, value) in enumerate(zip(lengths, values, strict=True)):
+        after = place + length + 0.04
+        axes.text(after, row, f"{value:{form}}", va="center", fontsize=10, path_effects=halo)
+
+
+def _told_standing(name: str, row: Standing) -> str:
+    facts = [f"{column.title} {row[what]:z.2f}" for what, column in COLUMNS.items()]
+    return f"{name}: {', '.join(facts)}"
 
 
 def p1_map(
@@ -180,64 +158,90 @@ def _draw_p1_lines(axes: Axes, thick: float) -> None:
     p1 = 2 * accuracy * privacy / (accuracy + privacy)
     levels = np.arange(0.1, 0.8, 0.1)
     lines = axes.contour(accuracy, advantage, p1, levels, colors="#999999", linewidths=0.8)
-    axes.clabel(lines, fmt="%.1f", fontsize=8)
+    axes.clabel(lines, fmt="%.1f", fontsize=9)
     axes.contour(accuracy, advantage, p1, [thick], colors=COLOR["mark"], linewidths=2.2)
 
 
 class Move(NamedTuple):
-    """(accuracy, highest advantage) before a further training, and after it in two ways."""
+    """(accuracy, highest advantage) before a further training, and after it at each strength."""
 
     before: tuple[Estimate, Estimate]
-    control: tuple[Estimate, Estimate]  # after the same training without its penalty
-    after: tuple[Estimate, Estimate]
+    after: Mapping[str, tuple[Estimate, Estimate]]  # by what a legend calls the strength
 
 
-def moves(starts: Mapping[str, Sequence[tuple[Estimate, Estimate]]]) -> Picture:
-    """Where a further training leads each start: an arrow from before to after.
+def moves(starts: Mapping[str, Move]) -> Picture:
+    """Where a further training leads each start, a panel each; shaded is where P1 is higher.
 
-    The three points of a start are those of `Move`.
+    A figure has at most five strengths, and they are the same for all starts.
     """
-    trios = {name: Move(*points) for name, points in starts.items()}
 
     def draw(figure: FigureBase) -> None:
-        axes = figure.subplots()
-        for (name, trio), (color, _) in zip(trios.items(), CURVES, strict=False):
-            _draw_move(axes, trio, color)
-            axes.plot([], [], "o", color=color, label=name)
-        axes.set(xlabel="test accuracy", ylabel="highest advantage")
-        figure.legend(loc="outside upper center", ncols=3)
+        grid = panel_grid(figure, len(starts), 3, sharex=True, sharey=True)
+        for axes, (name, move) in zip(grid, starts.items(), strict=True):
+            _draw_move(axes, move)
+            axes.set_title(name)
+        _show_all(grid[0], starts)
+        for axes, move in zip(grid, starts.values(), strict=True):
+            _shade_higher_p1(axes, move.before)
+            axes.tick_params(labelbottom=True)
+        figure.supxlabel("test accuracy", fontsize=10)
+        figure.supylabel("highest advantage", fontsize=10)
+        joint_legend(figure, grid, columns=5)
 
-    points = {
-        f"{name} {moment}": point
-        for name, trio in trios.items()
-        for moment, point in trio._asdict().items()
-    }
-    told = listed(_told_move(name, trio) for name, trio in trios.items())
+    points = {f"{name} before": move.before for name, move in starts.items()}
+    for name, move in starts.items():
+        points |= {f"{name} {strength}": point for strength, point in move.after.items()}
+    told = listed(_told_move(name, move) for name, move in starts.items())
     return Picture(
         draw,
-        alt="Arrows over test accuracy (right) and highest advantage (up), before and after "
-        f"tuning: {told}.",
-        caption="Before (open), after tuning by PAST (filled) and after the same tuning with λ = 0 "
-        "(cross), with 95 % intervals; the lower right is best.",
-        size=(6.8, 3.8),
+        alt=f"{len(starts)} panels, one per start, test accuracy along and highest advantage up: "
+        f"{told}.",
+        caption="Before (star) and after the further training, with 95 % intervals. Shaded: where "
+        "P1 is higher than before.",
+        size=(7.4, 0.9 + 2.2 * rows_of(len(starts), 3)),
         numbers=numbers_of_points(points, "accuracy", "advantage"),
     )
 
 
-def _draw_move(axes: Axes, trio: Move, color: str) -> None:
-    looks = (("o", "white"), ("X", "white"), ("o", color))  # before, control, after
-    for (accuracy, advantage), (marker, face) in zip(trio, looks, strict=True):
-        style = {"color": color, "linewidth": 0.6}
-        axes.hlines(advantage.value, accuracy.low, accuracy.high, **style)
-        axes.vlines(accuracy.value, advantage.low, advantage.high, **style)
-        dot = {"color": color, "markerfacecolor": face, "markersize": 6}
-        axes.plot(accuracy.value, advantage.value, marker, **dot)
-    start = (trio.before[0].value, trio.before[1].value)
-    end = (trio.after[0].value, trio.after[1].value)
-    arrow = {"arrowstyle": "->", "color": color, "lw": 1.6, "shrinkB": 5}
-    axes.annotate("", end, start, arrowprops=arrow)
+def _draw_move(axes: Axes, move: Move) -> None:
+    x, y = (estimate.value for estimate in move.before)
+    _draw_intervals(axes, move.before, COLOR["mark"])
+    axes.plot(x, y, "*", color=COLOR["mark"], markersize=11, linestyle="none", label="before")
+    for place, (strength, point) in enumerate(move.after.items()):
+        _draw_intervals(axes, point, COLORS[place])
+        style = {"color": COLORS[place], "marker": MARKERS[place], "linestyle": "none"}
+        axes.plot(point[0].value, point[1].value, **style, markersize=6, label=strength)
 
 
-def _told_move(name: str, trio: Move) -> str:
-    before, control, after = (spoken_points([point]) for point in trio)
-    return f"{name} from {before} to {after}, with λ = 0 to {control}"
+def _draw_intervals(axes: Axes, point: tuple[Estimate, Estimate], color: str) -> None:
+    accuracy, advantage = point
+    style = {"color": color, "linewidth": 0.8}
+    axes.hlines(advantage.value, accuracy.low, accuracy.high, **style)
+    axes.vlines(accuracy.value, advantage.low, advantage.high, **style)
+
+
+def _show_all(axes: Axes, starts: Mapping[str, Move]) -> None:
+    """Limits by the points alone: with few trainings an interval may fill the plane."""
+    points = [point for move in starts.values() for point in (move.before, *move.after.values())]
+    places = np.array([[estimate.value for estimate in point] for point in points])
+    low = places.min(axis=0)
+    high = places.max(axis=0)
+    margin = 0.12 * (high - low) + 0.01
+    axes.set_xlim(low[0] - margin[0], high[0] + margin[0])
+    axes.set_ylim(low[1] - margin[1], high[1] + margin[1])
+
+
+def _shade_higher_p1(axes: Axes, before: tuple[Estimate, Estimate]) -> None:
+    """P1 is the harmonic mean of accuracy and privacy, so its line has a formula."""
+    level = metrics.p1(before[0].value, min(max(before[1].value, 0.0), 1.0))
+    bottom, top = axes.get_ylim()
+    accuracy = np.linspace(*axes.get_xlim(), 100)
+    accuracy = accuracy[2 * accuracy > level * 1.001]
+    privacy = level * accuracy / (2 * accuracy - level)
+    line = (1 - privacy).clip(bottom, top)
+    axes.fill_between(accuracy, bottom, line, color=HIGHER_P1, linewidth=0, zorder=0)
+
+
+def _told_move(name: str, move: Move) -> str:
+    ways = [f"{strength} {spoken_points([point])}" for strength, point in move.after.items()]
+    return f"{name} from {spoken_points([move.before])} to {', '.join(ways)}"

@@ -33,8 +33,19 @@ CURVES = (
     ("#56B4E9", (0, (5, 1))),
     ("#000000", (0, (1, 1))),
 )
-# Colour and marker of the first, second, … series of points.
-COLORS = (*(color for color, _ in CURVES), "#0072B2", "#D55E00", "#777777", "#882255")
+# Colour and marker of the first, second, … series of points. Black comes last: it is the mark of
+# the undefended model.
+COLORS = (
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#0072B2",
+    "#D55E00",
+    "#777777",
+    "#882255",
+    "#000000",
+)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 STYLE: dict[Any, Any] = {

@@ -17,11 +17,13 @@ def spoken(numbers: Mapping[str, float], form: str = "z.2f") -> str:
 
 
 def brief(estimate: Estimate, digits: int = 2) -> str:
-    """The value and its interval.
+    """The value and its interval, or the note that says why there is none.
 
     >>> brief(Estimate(0.5512, 0.5333, 0.5689))
     '0.55 [0.53, 0.57]'
     """
+    if estimate.note:
+        return estimate.note
     value, low, high = (f"{number:z.{digits}f}" for number in estimate.triple)
     return f"{value} [{low}, {high}]"
 

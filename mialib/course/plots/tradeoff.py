@@ -1,11 +1,17 @@
-"""Privacy against utility: where each setting of each defense stands."""
+"""Privacy against utility: where each setting of each defense stands.
+
+tradeoff({"ℓ1": [(accuracy, advantage), …]}, undefended=(…), labels={"ℓ1": ["0.001", …]})
+tradeoff(…, columns=3)                              # a panel for each defense
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
+from matplotlib.patheffects import withStroke
 
 from mialib.course.plots.palette import COLOR, COLORS, MARKERS
 from mialib.course.plots.picture import Picture
@@ -14,12 +20,28 @@ from mialib.course.plots.pieces import (
     counted,
     draw_dotted_cross,
     numbers_of_points,
-    write_beside,
+    panel_grid,
+    rows_of,
 )
 from mialib.course.plots.spoken import listed, spoken_points
 from mialib.estimates import Estimate
 
 Point = tuple[Estimate, Estimate]  # accuracy and advantage
+Box = tuple[float, float, float, float]  # left, bottom, right, top, in printer's points
+
+PALE = "#c8c8c8"
+MARGIN = 0.08  # of accuracy and of advantage, around the points
+TEXT_SIZE = 9
+LETTER_WIDTH = 5.5  # of a text of that size, on average
+# Where a label may stand beside its point, in printer's points: how far, and how it is aligned.
+PLACES = (
+    (6, 0, "left", "center"),
+    (-6, 0, "right", "center"),
+    (5, 5, "left", "bottom"),
+    (5, -5, "left", "top"),
+    (-5, 5, "right", "bottom"),
+    (-5, -5, "right", "top"),
+)
 
 
 def tradeoff(
@@ -27,57 +49,168 @@ def tradeoff(
     *,
     undefended: Point,
     labels: Mapping[str, Sequence[str]] | None = None,
+    columns: int | None = None,
 ) -> Picture:
     """Test accuracy (right is better) against highest advantage (down is better), by series.
 
-    The undefended model is a star with a dotted cross; crosses are 95 % intervals. `labels` writes
-    beside the points of a series.
+    The undefended model is a star with a dotted cross; thin crosses are 95 % intervals. `labels`
+    writes beside the points of a series. With `columns`, each series has a panel of its own, in
+    rows of so many, and the others stand behind it in grey.
     """
+    texts = labels or {}
+    everything = [point for points in series.values() for point in points]
 
-    def draw(figure: FigureBase) -> None:
+    def draw_plane(figure: FigureBase) -> None:
         axes = figure.subplots()
         for place, (name, points) in enumerate(series.items()):
-            _draw_series(axes, points, (labels or {}).get(name, ()), name, place)
-        x, y = (estimate.value for estimate in undefended)
-        axes.plot(x, y, "*", color=COLOR["mark"], markersize=12, label="undefended")
-        draw_dotted_cross(axes, x, y)
+            _draw_series(axes, points, place, name)
+        _draw_undefended(axes, undefended)
+        _frame(axes, [*everything, undefended])
+        written = [text for name in series for text in _texts_of(name, series, texts)]
+        _write_labels(axes, written, everything, [*everything, undefended], size=(420, 215))
         axes.set(xlabel="test accuracy", ylabel="highest advantage")
         figure.legend(loc="outside upper center", ncols=4)
 
+    def draw_panels(figure: FigureBase) -> None:
+        grid = panel_grid(figure, len(series), columns or 1, sharex=True, sharey=True)
+        for place, (axes, (name, points)) in enumerate(zip(grid, series.items(), strict=True)):
+            _draw_behind(axes, [some for other, some in series.items() if other != name])
+            _draw_series(axes, points, place, name)
+            _draw_undefended(axes, undefended)
+            axes.set_title(name)
+        _frame(grid[0], [*everything, undefended])
+        width = 470 / (columns or 1)
+        for axes, (name, points) in zip(grid, series.items(), strict=True):
+            written = _texts_of(name, series, texts)
+            _write_labels(axes, written, points, [*points, undefended], size=(width, 130))
+        figure.supxlabel("test accuracy", fontsize=10)
+        figure.supylabel("highest advantage", fontsize=10)
+
+    panels = rows_of(len(series), columns) if columns else 0
     everyone = {"undefended": [undefended], **series}
-    told = listed(_told(name, points) for name, points in everyone.items())
+    told = listed(_told(name, points, texts.get(name, ())) for name, points in everyone.items())
+    behind = " A grey dot is a setting of another panel." if columns else ""
     return Picture(
-        draw,
-        alt="Scatter plot of highest advantage (up) against test accuracy (right), with lines by "
-        f"defense: {told}.",
-        caption="Highest advantage against test accuracy, 95 % intervals; the lower right is best.",
-        size=(6.8, 4.0),
+        draw_panels if columns else draw_plane,
+        alt="Scatter plot of highest advantage (up) against test accuracy (right), with "
+        f"{'a panel' if columns else 'lines'} by defense: {told}.",
+        caption="Highest advantage against test accuracy, 95 % intervals; the star is the "
+        f"undefended model, and the lower right is best.{behind}",
+        size=(7.2, 0.6 + 2.15 * panels) if columns else (6.8, 4.0),
         numbers=numbers_of_points(counted(series), "accuracy", "advantage"),
     )
 
 
-def _draw_series(
-    axes: Axes, points: Sequence[Point], texts: Sequence[str], name: str, place: int
-) -> None:
+def _draw_series(axes: Axes, points: Sequence[Point], place: int, name: str) -> None:
     accuracy = band_of(point[0] for point in points)
     advantage = band_of(point[1] for point in points)
-    color = COLORS[place]
     axes.errorbar(
         accuracy.value,
         advantage.value,
         xerr=accuracy.errors(),
         yerr=advantage.errors(),
-        color=color,
+        color=COLORS[place],
         marker=MARKERS[place],
         markersize=5,
         linewidth=1,
         elinewidth=0.5,
         label=name,
     )
-    at = zip(accuracy.value, advantage.value, strict=True)
-    write_beside(axes, texts, at, offset=(4, 4), fontsize=8, color=color)
 
 
-def _told(name: str, points: Sequence[Point]) -> str:
-    colon = "" if name == "undefended" else ":"
-    return f"{name}{colon} {spoken_points(points)}"
+def _draw_behind(axes: Axes, others: Sequence[Sequence[Point]]) -> None:
+    places = [(x.value, y.value) for points in others for x, y in points]
+    if places:
+        axes.plot(*np.transpose(places), "o", color=PALE, markersize=3.5, zorder=1)
+
+
+def _draw_undefended(axes: Axes, undefended: Point) -> None:
+    x, y = (estimate.value for estimate in undefended)
+    axes.plot(x, y, "*", color=COLOR["mark"], markersize=12, label="undefended", zorder=4)
+    draw_dotted_cross(axes, x, y)
+
+
+def _frame(axes: Axes, points: Sequence[Point]) -> None:
+    """Show all points; an interval of few trainings may reach beyond the frame."""
+    places = np.array([(x.value, y.value) for x, y in points])
+    low = places.min(axis=0) - MARGIN
+    high = places.max(axis=0) + MARGIN
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+
+
+def _texts_of(
+    name: str, series: Mapping[str, Sequence[Point]], texts: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """A text for each point of a series; points without one have the empty text."""
+    given = list(texts.get(name, ()))
+    return given + [""] * (len(series[name]) - len(given))
+
+
+def _write_labels(
+    axes: Axes,
+    texts: Sequence[str],
+    points: Sequence[Point],
+    obstacles: Sequence[Point],
+    *,
+    size: tuple[float, float],
+) -> None:
+    """Each text beside its point, where it covers least; `size` is about that of the axes."""
+    to_fraction = axes.transLimits.transform
+    taken = [_box(*to_fraction((x.value, y.value)) * size) for x, y in obstacles]
+    for text, (x, y) in zip(texts, points, strict=True):
+        if not text:
+            continue
+        at = to_fraction((x.value, y.value)) * size
+        boxes = [_text_box(text, at, place) for place in PLACES]
+        costs = [_covered(box, taken, size) for box in boxes]
+        best = int(np.argmin(costs))
+        taken.append(boxes[best])
+        right, up, across, along = PLACES[best]
+        axes.annotate(
+            text,
+            (x.value, y.value),
+            xytext=(right, up),
+            textcoords="offset points",
+            ha=across,
+            va=along,
+            fontsize=TEXT_SIZE,
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+            zorder=5,
+        )
+
+
+def _box(x: float, y: float, reach: float = 4) -> Box:
+    """What a marker takes."""
+    return x - reach, y - reach, x + reach, y + reach
+
+
+def _text_box(text: str, at: np.ndarray, place: tuple[float, float, str, str]) -> Box:
+    right, up, across, along = place
+    width = LETTER_WIDTH * len(text)
+    left = at[0] + right - (width if across == "right" else 0)
+    below = {"bottom": 0, "center": TEXT_SIZE / 2, "top": TEXT_SIZE}[along]
+    bottom = at[1] + up - below
+    return left, bottom, left + width, bottom + TEXT_SIZE
+
+
+def _covered(box: Box, taken: Sequence[Box], size: tuple[float, float]) -> float:
+    """The area of other things that a box covers; leaving the axes costs as much as a marker."""
+    left, bottom, right, top = box
+    area = 0.0
+    for other in taken:
+        across = min(right, other[2]) - max(left, other[0])
+        along = min(top, other[3]) - max(bottom, other[1])
+        area += max(across, 0) * max(along, 0)
+    outside = left < 0 or bottom < 0 or right > size[0] or top > size[1]
+    return area + 64 * outside
+
+
+def _told(name: str, points: Sequence[Point], texts: Sequence[str]) -> str:
+    if name == "undefended":
+        return f"{name} {spoken_points(points)}"
+    if len(texts) != len(points) or not all(texts):
+        return f"{name}: {spoken_points(points)}"
+    labelled = [
+        f"{text} {spoken_points([point])}" for text, point in zip(texts, points, strict=True)
+    ]
+    return f"{name}: {', '.join(labelled)}"

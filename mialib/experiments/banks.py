@@ -1,0 +1,199 @@
+"""Banks of reference models at any profile: train them through the store, ask them, keep answers.
+
+    make("cpu", data="cifar10.npz")         # trains what is missing, and writes one's own bank
+    found = references("cpu")               # one's own bank, or the shipped one
+    found.bank, found.source                # the source is a sentence
+
+    mialib bank --profile cpu               # the same from a shell
+
+A profile says which models there are: its experiments "bank", and "bank tuned" for the same models
+tuned by PAST. Each record is held by half of the models. Every model is asked about each record,
+about the record shifted by one pixel to the left and to the right where it is an image, and about a
+population of records that no model holds. Logits are kept as float16.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from torch import nn
+
+from mialib import data, profiles, query, runs, shipped
+from mialib.bank import Bank, without_views
+from mialib.configurations import Configuration
+from mialib.data.records import Records
+from mialib.errors import check_choice
+from mialib.signals import phi_from_logits
+from mialib.splits import dealt_records, in_out_mask
+from mialib.store import Store, home, read_json, write_json
+
+POPULATION = 400
+SHIFTS = ((0, -1), (0, 1))
+MADE_ON_THE_SPOT = ("letters", "shoppers")  # of which another seed makes others
+# What the shipped banks are called, by profile and experiment.
+SHIPPED = {
+    ("quick", "bank"): "letters",
+    ("quick", "bank tuned"): "letters tuned",
+    ("cpu", "bank"): "photographs",
+    ("cpu", "bank tuned"): "photographs tuned",
+}
+EXPERIMENTS = ("bank", "bank tuned")
+
+
+class Found(NamedTuple):
+    """A bank, and a sentence on where it comes from."""
+
+    bank: Bank
+    source: str
+
+
+def references(profile: str, experiment: str = "bank", *, views: bool = False) -> Found:
+    """One's own bank of this profile, or the shipped one; where there is neither, that of `quick`.
+
+    With `views`, also the models' answers on shifted records.
+    """
+    check_choice("profile", profile, profiles.NAMES)
+    check_choice("experiment of a bank", experiment, EXPERIMENTS)
+    command = f'mialib bank --profile {profile} --experiment "{experiment}"'
+    own = own_path(profile, experiment)
+    if own.exists():
+        return Found(_read(own, views), f"Your own reference models at profile `{profile}`.")
+    for nearest in dict.fromkeys((profile, "quick")):
+        name = SHIPPED.get((nearest, experiment))
+        if name is not None:
+            bank = _read(shipped.find("signal bank", "bank", name), views)
+            sentence = f"Shipped reference models of profile `{nearest}`; `{command}` trains yours."
+            return Found(bank, sentence)
+    raise ValueError(f"There is no bank at {profile!r}. Make one: {command}")
+
+
+def _read(path: Path, views: bool) -> Bank:
+    bank = Bank.read(path)
+    return bank if views else without_views(bank)
+
+
+def own_path(profile: str, experiment: str = "bank") -> Path:
+    """Where one's own bank lies."""
+    return home() / "banks" / profile / f"{experiment}.npz"
+
+
+def sides(
+    profile: str, experiment: str = "bank", *, data: str | None = None
+) -> list[Configuration]:
+    """The configuration of every model; `data` takes other records than the profile's."""
+    experiments = profiles.load(profile).experiments
+    check_choice("experiment of a bank", experiment, EXPERIMENTS)
+    chosen = experiments[check_choice(f"experiment of {profile!r}", experiment, experiments)]
+    if data is not None:
+        chosen = chosen.but(data=data)
+    models = chosen.split_options["models"]
+    return [chosen.but(side=f"model-{k}") for k in range(models)]
+
+
+def make(
+    profile: str,
+    experiment: str = "bank",
+    *,
+    data: str | None = None,
+    jobs: int | None = None,
+    store: Store | None = None,
+) -> Path:
+    """Train what is missing, ask every model, and write one's own bank; returns where it lies.
+
+    A file beside it says what it was made of.
+    """
+    models = sides(profile, experiment, data=data)
+    trained = runs.get_all(models, jobs=jobs, store=store)
+    path = own_path(profile, experiment)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    bank_of(models[0], trained).save(path)
+    write_json(path.with_suffix(".json"), about(trained, path))
+    return path
+
+
+def bank_of(configuration: Configuration, trained: list[runs.Run]) -> Bank:
+    """The answers of all models."""
+    dealt = dealt_to_models(configuration)
+    fresh = population_of(configuration)
+    networks = [run.load_model() for run in trained]
+    seed = configuration.split_seed
+    return Bank(
+        logits=_logits(networks, dealt),
+        labels=dealt.y,
+        is_member=in_out_mask(len(dealt), len(networks), seed=seed),
+        views=_views(networks, dealt),
+        population=Bank(
+            logits=_logits(networks, fresh),
+            labels=fresh.y,
+            is_member=np.zeros((len(networks), len(fresh)), bool),
+            views=_views(networks, fresh),
+        ),
+        # Records that somebody published are not handed on.
+        x=dealt.x if configuration.data in MADE_ON_THE_SPOT else None,
+    )
+
+
+def dealt_to_models(configuration: Configuration) -> Records:
+    """The records that models hold or do not hold, without those that are set aside to tune on."""
+    records = configuration.records()
+    inference = configuration.split_options.get("inference", 0.0)
+    return records.take(np.arange(dealt_records(len(records), inference)))
+
+
+def population_of(configuration: Configuration) -> Records:
+    """Records that no model holds, nor tunes on."""
+    name = configuration.data
+    seed = configuration.data_seed + 1
+    if name in MADE_ON_THE_SPOT:
+        return data.load(name, size=POPULATION, seed=seed)
+    everything = data.load(name)
+    left = np.flatnonzero(~np.isin(everything.index, configuration.records().index))
+    if len(left) < POPULATION:
+        raise ValueError(
+            f"A population needs {POPULATION} records that no model holds, and {everything.name} "
+            f"has {len(left)} left. Choose a smaller `size`."
+        )
+    drawn = np.random.default_rng(seed).choice(left, POPULATION, replace=False)
+    return everything.take(drawn)
+
+
+def _logits(networks: list[nn.Module], records: Records) -> np.ndarray:
+    """(models, n, classes), as they are kept."""
+    answers = [query.predict(network, records) for network in networks]
+    return np.stack(answers).astype(np.float16)
+
+
+def _views(networks: list[nn.Module], records: Records) -> np.ndarray | None:
+    """φ on the shifted records: (models, views, n); nothing where records are no images."""
+    if records.x.ndim != 4:
+        return None
+    return np.stack([_phi_of_views(network, records) for network in networks])
+
+
+def _phi_of_views(network: nn.Module, records: Records) -> np.ndarray:
+    """(views, n)."""
+    answers = [query.predict(network, query.shifted(records, *by)) for by in SHIFTS]
+    phi = [phi_from_logits(logits, records.y) for logits in answers]
+    return np.stack(phi).astype(np.float16)
+
+
+def about(trained: list[runs.Run], path: Path) -> dict[str, Any]:
+    """What a reader of the bank's file must know of it."""
+    accuracies = [run.metrics["accuracy"] for run in trained]
+    provenances = [read_json(run.folder / "provenance.json") for run in trained]
+    described = read_json(trained[0].folder / "config.json")
+    facts = {
+        "configuration": described | {"side": f"model-0 … model-{len(trained) - 1}"},
+        "views": ["as it is", *(f"shifted by {by} pixels (down, right)" for by in SHIFTS)],
+        "population": f"{POPULATION} records, held by no model",
+        "accuracy": {
+            part: float(np.mean([one[part] for one in accuracies])) for part in ("train", "test")
+        },
+        "seconds": sum(one["seconds"] for one in provenances),
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+    }
+    kept = ("mialib", "code_version", "torch", "numpy", "records")
+    return facts | {name: provenances[0][name] for name in kept}
