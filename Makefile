@@ -4,11 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 PROFILE ?= quick
-EXPERIMENT ?= images
 # One process for each core, at most eight; a file's tests stay together, so that they share what they trained.
 PARALLEL := -n auto --maxprocesses=8 --dist loadfile
 
-.PHONY: run test coverage soak lab notebooks dry-run record badges bench clean
+.PHONY: run test coverage soak lab notebooks dry-run photographs badges bench clean
 .DEFAULT_GOAL := run
 
 run: $(READY)  ## execute every lesson and write build/
@@ -36,8 +35,8 @@ notebooks: $(READY)  ## rebuild the committed notebooks and the README's table (
 dry-run: $(READY)  ## every configuration of PROFILE builds and takes two steps; nothing is downloaded
 	$(BIN)/python tools/dry_run.py "$(PROFILE)"
 
-record: $(READY)  ## a real run for data/measured/: PROFILE=cpu EXPERIMENT="images tuned" DATA=path.npz NOTE="…"
-	$(BIN)/python tools/record.py "$(PROFILE)" "$(EXPERIMENT)" $(if $(DATA),--data "$(DATA)" --note "$(NOTE)")
+photographs: $(READY)  ## the README's picture and tables, from the shipped results of the photographs
+	$(BIN)/python tools/photographs.py
 
 badges: $(READY)  ## point badges and set-up cells at REPO=owner/name
 	$(BIN)/python tools/badges.py "$(REPO)"

@@ -3,7 +3,7 @@
 - `plots` draws a `Picture` (an image with alt text and its numbers), `figures` what lessons draw by
   topic, `statistics` the numbers behind them.
 - `widgets` puts sliders over pictures; `exercises` checks the learner's functions, by lesson.
-- `sweeps` reads the shipped tables of many settings, `real_runs` that of the real photographs.
+- `headlines` puts results into tables, beside the reader's own training.
 - `cards` says what each attack demands, `costs` measures what an epoch of a defense takes.
 
 >>> from mialib.course.cards import cards

@@ -42,7 +42,8 @@ sys.exit(1 if result.error_before_exec or result.error_in_exec else 0)
 AWAY_FROM_THE_CHECKOUT = """
 import mialib
 from mialib import attacks, bank, data, metrics, profiles, runs, store
-from mialib.course import cards, plots, sweeps, widgets
+from mialib.course import cards, plots, widgets
+from mialib.experiments import results
 from mialib.course.exercises import check
 print(mialib.__file__)
 print(store.home())
@@ -52,7 +53,7 @@ from mialib.training import Recipe
 small = {"data": "digits", "size": 240, "model": "mlp", "options": {"widths": (16,)}}
 print(runs.get(Configuration(**small, recipe=Recipe(epochs=1))).signals.is_member.sum(), "members")
 print(len(bank.load("letters").labels), "records in the bank")
-print(len(sweeps.load("simple").rows), "rows in a sweep")
+print(len(results("base", "quick")), "rows of results")
 """
 
 

@@ -1,0 +1,63 @@
+"""Keep the README's picture and tables of the photographs true to the shipped results.
+
+    mialib run photographs --profile cpu --data cifar10.npz     # makes them; some hours
+    python tools/photographs.py
+
+`data/figures/photographs.png` shows every setting; the README has the undefended network's attacks,
+and a line for each setting.
+"""
+
+from __future__ import annotations
+
+from mialib.course import headlines, plots
+from mialib.experiments import Results, results
+from paths import ROOT
+from readme import filled
+
+PICTURE = ROOT / "data" / "figures" / "photographs.png"
+README = ROOT / "README.md"
+UNDEFENDED = "undefended"
+ATTACKS = (
+    "correctness",
+    "loss",
+    "modified entropy",
+    "neural (PAST)",
+    "neural (CRL)",
+    "discriminator",
+    "rotation (PAST)",
+    "gradient ℓ2",
+)
+
+
+def parts(trainings: Results) -> dict[str, str]:
+    """What stands between the README's marks: two tables and a picture."""
+    named = headlines.by_name(trainings)
+    return {
+        "measured": headlines.repeats(named[UNDEFENDED], *ATTACKS).data,
+        "trainings": headlines.settings(named, against=named[UNDEFENDED]).data,
+        "picture": f"![{picture(named).alt}]({PICTURE.relative_to(ROOT).as_posix()})",
+    }
+
+
+def picture(named: dict[str, Results]) -> plots.Picture:
+    """Where each setting stands, a panel for each defense."""
+    series: dict[str, list[plots.Point]] = {}
+    labels: dict[str, list[str]] = {}
+    for name, one in named.items():
+        family, _, setting = name.partition(", ")
+        if name != UNDEFENDED:
+            series.setdefault(family, []).append((one.accuracy(), one.highest()))
+            labels.setdefault(family, []).append(setting)
+    undefended = (named[UNDEFENDED].accuracy(), named[UNDEFENDED].highest())
+    return plots.tradeoff(series, undefended=undefended, labels=labels, columns=4)
+
+
+def main() -> None:
+    trainings = results("photographs", "cpu")
+    PICTURE.write_bytes(picture(headlines.by_name(trainings)).png)
+    text = README.read_text(encoding="utf-8")
+    README.write_text(filled(text, **parts(trainings)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
