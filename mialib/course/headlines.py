@@ -1,4 +1,4 @@
-"""What attacks found, as a table: over repeats, beside the reader's own training, on photographs.
+"""What attacks found, as a table: over repeats, beside the reader's own training, by defense.
 
     plain = results("base", PROFILE).find(defense="Plain")
     repeats(plain, "loss", "entropy")                   # means over trainings, with intervals
@@ -6,7 +6,7 @@
     beside(evaluation, plain, "loss")                   # every number of one attack
     settings({"undefended": plain, "ℓ1": l1}, against=plain)    # defenses, by their worst attack
     pairs({"PAST − ℓ1": (past, l1)})                    # differences between two settings
-    single(photographs(), "loss", "neural (CRL)")       # one training, intervals over records
+    by_name(results("photographs", PROFILE))["PAST, α = 2"]     # a setting as its plan calls it
 
 A table has three numbers for each attack: the advantage, the AUC, and the TPR at 1 % FPR.
 """
@@ -14,17 +14,22 @@ A table has three numbers for each attack: the advantage, the AUC, and the TPR a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from IPython.display import Markdown
 
-from mialib import shipped
 from mialib.course.plots.spoken import brief
 from mialib.estimates import Estimate, Evaluation
 from mialib.experiments import Results
 from mialib.experiments.repeats import InTurn
-from mialib.store import read_json
 
+# How papers write the settings by which a plan's rows differ.
+SYMBOLS = {
+    "alpha": "α",
+    "alpha_rce": "α_rce",
+    "lam": "λ",
+    "after": "epoch",
+    "factors": "L",
+}
 NUMBERS = ("advantage", "AUC", "TPR at 1 % FPR")
 # What `pairs` compares: the arguments and options of `Results.paired`.
 PAIRED: dict[str, tuple[tuple[str, ...], dict[str, float]]] = {
@@ -143,30 +148,26 @@ def in_turn(reached: Mapping[str, InTurn]) -> Markdown:
     )
 
 
-def single(evaluations: Mapping[str, Evaluation], *attacks: str) -> Markdown:
-    """The attacks of these names in one training, with intervals over its records."""
-    lines = [
-        [name, *(brief(one, digits=3) for one in of_one(evaluations[name]))] for name in attacks
-    ]
-    return _table(["attack", *NUMBERS], lines)
+def by_name(trainings: Results) -> dict[str, Results]:
+    """Every setting by what its plan calls it, and by what tells it from others so called.
 
-
-def photographs() -> dict[str, Evaluation]:
-    """What each attack found in the undefended network of data/measured/: CIFAR-10, one training.
-
-    >>> round(photographs()["loss"].auc.value, 2)
-    0.9
+    headlines.by_name(results("photographs", PROFILE))["PAST, α = 2"]
     """
-    path = shipped.FOLDER / "measured" / "photographs.json"
-    return {name: _evaluation(found) for name, found in read_json(path)["attacks"].items()}
+    families: dict[str, list[Results]] = {}
+    for one in trainings.settings():
+        families.setdefault(one.rows[0].settings["called"], []).append(one.finished())
+    named = {}
+    for called, family in families.items():
+        varied = [name for name in SYMBOLS if _differs(name, family)]
+        for one in family:
+            words = [f"{SYMBOLS[name]} = {one.rows[0].settings[name]:g}" for name in varied]
+            named[", ".join([called, *words])] = one
+    return named
 
 
-def _evaluation(found: Mapping[str, Any]) -> Evaluation:
-    numbers: dict[str, Any] = dict(found)
-    for name, value in found.items():
-        if isinstance(value, dict):
-            numbers[name] = Estimate(**value)
-    return Evaluation(**numbers)
+def _differs(setting: str, family: Sequence[Results]) -> bool:
+    values = {str(one.rows[0].settings.get(setting)) for one in family}
+    return len(values) > 1
 
 
 def _table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> Markdown:

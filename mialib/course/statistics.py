@@ -121,12 +121,13 @@ def mean_difference(
     common = set.intersection(*seeds)
     if not common:
         raise ValueError("The settings have no seed in common, so nothing can be paired.")
-    differences = []
     for one, other in pairs:
         one.paired(other, "accuracy")  # It refuses settings of different records.
-        here = one.seeds(common).draws(what, *arguments, **options)
-        there = other.seeds(common).draws(what, *arguments, **options)
-        differences.append(here - there)
+    everyone = {id(one): one for pair in pairs for one in pair}
+    draws = {
+        key: one.seeds(common).draws(what, *arguments, **options) for key, one in everyone.items()
+    }
+    differences = [draws[id(one)] - draws[id(other)] for one, other in pairs]
     return over_seeds_and_records(np.mean(differences, axis=0))
 
 

@@ -57,14 +57,16 @@ def references(profile: str, experiment: str = "bank", *, views: bool = False) -
     """
     check_choice("profile", profile, profiles.NAMES)
     check_choice("experiment of a bank", experiment, EXPERIMENTS)
-    command = f'mialib bank --profile {profile} --experiment "{experiment}"'
+    command = f"mialib bank --profile {profile}"
+    if experiment != "bank":
+        command += f' --experiment "{experiment}"'
     own = own_path(profile, experiment)
     if own.exists():
         return Found(_read(own, views), f"Your own reference models at profile `{profile}`.")
     for nearest in dict.fromkeys((profile, "quick")):
-        name = SHIPPED.get((nearest, experiment))
-        if name is not None:
-            bank = _read(shipped.find("signal bank", "bank", name), views)
+        path = shipped.FOLDER / "bank" / f"{SHIPPED.get((nearest, experiment))}.npz"
+        if path.exists():
+            bank = _read(path, views)
             sentence = f"Shipped reference models of profile `{nearest}`; `{command}` trains yours."
             return Found(bank, sentence)
     raise ValueError(f"There is no bank at {profile!r}. Make one: {command}")

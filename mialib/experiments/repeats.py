@@ -17,6 +17,7 @@ the records do. Differences between two settings are taken seed by seed and reco
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -135,7 +136,7 @@ def in_turn(scores: ArrayLike, is_member: ArrayLike, *, draws: int = 100) -> InT
     ]
     non_members = int((~is_member).sum(axis=1).min())
     return InTurn(
-        auc=over_seeds_and_records(np.stack([metrics.area(*curve) for curve in curves])),
+        auc=_as_share(np.stack([metrics.area(*curve) for curve in curves])),
         tpr_at_1_percent=_mean_tpr(curves, 0.01, non_members),
         tpr_at_0_1_percent=_mean_tpr(curves, 0.001, non_members),
     )
@@ -146,4 +147,10 @@ def _mean_tpr(
 ) -> Estimate:
     if not metrics.resolvable(fpr, non_members):
         return Estimate(np.nan, note=f"not resolvable with {non_members:,} non-members")
-    return over_seeds_and_records(np.stack([metrics.largest_tpr(*curve, fpr) for curve in curves]))
+    return _as_share(np.stack([metrics.largest_tpr(*curve, fpr) for curve in curves]))
+
+
+def _as_share(draws: np.ndarray) -> Estimate:
+    """Of a number that lies between 0 and 1; so does its interval."""
+    estimate = over_seeds_and_records(draws)
+    return replace(estimate, low=max(estimate.low, 0.0), high=min(estimate.high, 1.0))

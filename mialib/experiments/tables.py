@@ -279,7 +279,8 @@ class Results:
     def estimate(self, what: str, *arguments: Any, **options: Any) -> Estimate:
         """One of NUMBERS of this setting, with its interval."""
         estimate = over_seeds_and_records(self.draws(what, *arguments, **options))
-        lowest, highest = NUMBERS[what]
+        of_attacks = arguments[0] if what in ("highest", "mean") and arguments else what
+        lowest, highest = NUMBERS[of_attacks]
         return replace(estimate, low=max(estimate.low, lowest), high=min(estimate.high, highest))
 
     def by_seed(self, what: str, *arguments: Any, **options: Any) -> np.ndarray:

@@ -184,24 +184,24 @@ headlines.repeats(smooth, "loss", "max confidence", *learned)
 # And **real photographs**? This is what the same attacks found in an undefended ResNet-20 on CIFAR-10.
 
 # %%
-photographs = headlines.photographs()
-headlines.single(photographs, "loss", "loss per class", *learned)
+photographs = results("photographs", PROFILE).find(called="undefended")
+on_photographs = {name: photographs.between(name, "loss", "tpr", fpr=0.01) for name in learned}
+headlines.repeats(photographs, "loss", "loss per class", *learned)
 
 # %% [markdown]
-# **What to see.** The AUCs are close ({{photographs["loss"].auc.value:.2f}} for the loss, {{photographs["discriminator"].auc.value:.2f}} for the
-# discriminator), but at 1 % false alarms the learned attacks find {{photographs["neural (PAST)"].tpr_at_1_percent.value / photographs["loss"].tpr_at_1_percent.value:.0f}} to
-# {{photographs["discriminator"].tpr_at_1_percent.value / photographs["loss"].tpr_at_1_percent.value:.0f}} times as many members as the loss. So on these
-# photographs, in the corner that matters, the networks win clearly. It is *one* training on lossy JPEG copies of the images, with
-# n = {{photographs["loss"].members:,}} + {{photographs["loss"].non_members:,}} and intervals over records alone
-# ([how it was made](../data/measured/README.md)).
+# **What to see.** The AUCs are close, {{photographs.auc("loss").value:.2f}} for the loss and {{photographs.auc("discriminator").value:.2f}} for the
+# discriminator. At 1 % false alarms the loss finds {{photographs.tpr("loss", fpr=0.01).value:.1%}} of the members, PAST's network
+# {{photographs.tpr("neural (PAST)", fpr=0.01).value:.1%}} (*{{words(on_photographs["neural (PAST)"])}}*) and the discriminator
+# {{photographs.tpr("discriminator", fpr=0.01).value:.1%}} (*{{words(on_photographs["discriminator"])}}*). ({{len(photographs)}} trainings, n = {{int(photographs.is_member.sum()):,}} +
+# {{int((~photographs.is_member).sum()):,}}, intervals over trainings and records.)
 
 # %% [markdown]
 # ## More shadows
 # CRL trains five shadows and pools their records: five times the data, and habits of one shadow that the others do not share
 # average out. Training many shadows takes time, so the course ships what 64 of them answered: a **signal bank**. Its models
 # share one set of 2,400 letters, and each holds a random half. Four of them are our targets, one after the other, with five others
-# as shadows. We use only 300 of the letters, so that data are scarce. (These are ResNet-20s that were trained on
-# 1,200 letters each, so their AUCs are not those above.)
+# as shadows. We use only 300 of the letters, so that data are scarce. (These models were trained on 1,200 letters each, so
+# their AUCs are not those above.)
 #
 # More records also mean more steps of training, at the same number of epochs. To tell the two apart, a control: *one* shadow, shown
 # as many times. **Predict** what it will do.
@@ -388,13 +388,13 @@ checks.check_noise_response(noise_response)
 # - An attack network learns from a shadow's records. On the undefended letters PAST's has AUC {{plain.auc("neural (PAST)").value:.2f}}, CRL's
 #   {{plain.auc("neural (CRL)").value:.2f}} and one threshold on the loss {{plain.auc("loss").value:.2f}} ({{len(plain)}} trainings, profile `{{PROFILE}}`).
 # - Where members are not simply the surest records, networks find more: on the smoothed letters {{smooth.tpr("neural (PAST)", fpr=0.01).value:.1%}} instead of
-#   {{smooth.tpr("loss", fpr=0.01).value:.1%}} at 1 % false alarms, on photographs {{photographs["neural (PAST)"].tpr_at_1_percent.value:.1%}} instead of
-#   {{photographs["loss"].tpr_at_1_percent.value:.1%}}.
+#   {{smooth.tpr("loss", fpr=0.01).value:.1%}} at 1 % false alarms, on photographs {{photographs.tpr("neural (PAST)", fpr=0.01).value:.1%}} instead of
+#   {{photographs.tpr("loss", fpr=0.01).value:.1%}}.
 # - More shadows bring more steps as well as more data; a control tells the two apart.
 # - Noise on the input is one more feature; the discriminator's AUC is {{plain.auc("discriminator")}}.
 #
 # ## What this does not show
-# - The photographs were trained once. Repeats may move those numbers.
+# - One architecture on the photographs, and {{len(photographs)}} trainings.
 # - Richer features (hidden layers, gradients of weights) may give a network more to learn from; notebook 04 looks inside.
 # - The discriminator was made for pruned networks, which notebook 12 treats; there it may matter more.
 #

@@ -331,15 +331,17 @@ alike = float(np.corrcoef(np.log(norms + 1e-12), np.log(target.signals.loss() + 
 # another model it may matter.
 
 # %%
-photographs = headlines.photographs()
-headlines.single(photographs, "correctness", "loss", "gradient ℓ1", "gradient ℓ2")
+photographs = results("photographs", PROFILE)
+undefended = photographs.find(called="undefended")
+tuned = photographs.find(called="PAST", alpha=2.0)
+headlines.repeats(undefended, "correctness", "loss", "gradient ℓ1", "gradient ℓ2")
 
 # %% [markdown]
-# **What to see.** On real photographs (CIFAR-10, ResNet-20, one training on lossy JPEG copies) the order is much the same: AUC
-# {{photographs["correctness"].auc.value:.3f}} for the label, {{photographs["loss"].auc.value:.3f}} for the outputs, {{photographs["gradient ℓ2"].auc.value:.3f}}
-# for the weights. But it is no law. On the smoothed letters of notebook 02 the gradient is *{{words(smooth.between("gradient ℓ2", "loss"))}}* than the loss
-# ({{smooth.between("gradient ℓ2", "loss")}}), and on photographs tuned by PAST with α = 2 it is the strongest of twelve
-# ([the runs](../data/measured/README.md)). All this is about *one* white-box score; the weights may hold more than a norm reveals.
+# **What to see.** On real photographs (CIFAR-10, a ResNet-20, {{len(undefended)}} trainings) the AUC is
+# {{undefended.auc("correctness").value:.3f}} for the label, {{undefended.auc("loss").value:.3f}} for the outputs and {{undefended.auc("gradient ℓ2").value:.3f}}
+# for the weights. But the order is no law: compared with the loss, the gradient's advantage is *{{words(smooth.between("gradient ℓ2", "loss"))}}* on the smoothed letters of
+# notebook 02 ({{smooth.between("gradient ℓ2", "loss")}}) and *{{words(tuned.between("gradient ℓ2", "loss"))}}* on photographs that PAST has tuned
+# ({{tuned.between("gradient ℓ2", "loss")}}). And this is *one* white-box score; the weights may hold more than a norm reveals.
 
 # %% [markdown]
 # ## Exercise 4.1 · difficulty 2/5 · about 5 minutes

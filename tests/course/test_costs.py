@@ -9,7 +9,7 @@ from mialib.training import Recipe
 
 
 def test_an_epoch_is_compared_with_a_plain_one():
-    configuration = profiles.load("quick").experiments["images long"]
+    configuration = profiles.load("quick").experiments["resnet"]
     small = {"data": "digits", "size": 600, "model": "mlp", "options": {"widths": (16,)}}
     tiny = configuration.but(**small, recipe=Recipe(batch_size=50))
     costs = epoch_costs(tiny, [AdvReg(), MixupMMD(gap=0.0)], rounds=1)

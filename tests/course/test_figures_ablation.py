@@ -1,10 +1,10 @@
 """Figures of PAST's ablations say the numbers of every setting, and of their epoch."""
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from mialib.course import figures
-from small_pictures import CHANGED, PICTURES, epoch_view
+from mialib.estimates import Estimate
+from small_pictures import PICTURES, epoch_view
 
 
 def test_an_epoch_says_its_own_numbers():
@@ -23,31 +23,37 @@ def test_a_run_that_would_end_outside_the_axis_is_not_drawn():
     assert [line.get_xdata().tolist() for line in diamonds] == [[1]]
 
 
-def test_every_point_of_a_plane_has_its_label():
+def test_points_have_their_labels_unless_these_would_lie_on_each_other():
     picture = PICTURES["labelled_planes"]()
-    assert picture.numbers["letters, ℓ1, 0.2 accuracy"] == 0.5
+    assert picture.numbers["letters, γ, α = 1, 0.2 x"] == 0.5
+    assert picture.numbers["paper, without γ, number 1 y"] == 0.2
     figure = Figure()
     picture.draw(figure)
-    assert [[text.get_text() for text in axes.texts] for axes in figure.axes] == [
-        ["0.1", "0.2"],
-        ["a", "b"],
-    ]
+    letters, paper = figure.axes
+    assert [text.get_text() for text in letters.texts] == ["0.1", "0.2"]
+    assert [text.get_text() for text in paper.texts] == ["α = 2"]
+    assert (letters.get_ylabel(), paper.get_ylabel()) == ("advantage", "gap")
 
 
-def test_a_table_of_settings_leaves_out_what_is_not_known():
+def test_a_table_of_settings_has_a_dash_where_nothing_is_known():
     picture = PICTURES["setting_tables"]()
-    assert picture.numbers["change λ = 1 α = 1"] == -0.2
-    assert "change λ = 2 α = 0" not in picture.numbers
-    assert "nan" not in picture.alt
+    assert picture.numbers["change, λ = 0.001, α = 1.5"] == -0.2
+    assert "change, λ = 0.001, α = 0" not in picture.numbers
     figure = Figure()
     picture.draw(figure)
-    _, change = figure.axes
-    written = {text.get_text(): text.get_fontweight() for text in change.texts}
-    assert written == {"+0.10": "bold", "-0.20": "normal", "+0.00": "normal"}
+    gap, change, little = figure.axes
+    assert [text.get_text() for text in gap.texts] == ["1.00", "0.50", "0.70", "–"]
+    assert [text.get_text() for text in change.texts] == ["-0.200", "+0.500", "–", "–"]
+    assert [text.get_text() for text in little.texts] == ["+0.000", "–", "–", "–"]
+
+
+def test_a_difference_is_bold_where_its_interval_excludes_0():
+    figure = Figure()
+    PICTURES["setting_tables"]().draw(figure)
+    weights = [axes.texts[0].get_fontweight() for axes in figure.axes]
+    assert weights == ["normal", "bold", "normal"]
 
 
 def test_cells_that_are_all_alike_can_be_drawn():
-    alike = {"zero": figures.Cells(np.zeros((1, 2))), "change": CHANGED}
-    alike["change"] = figures.Cells(np.zeros((1, 2)), signed=True)
-    picture = figures.setting_tables(alike, rows=["λ"], columns=["a", "b"], told="Nothing.")
-    assert picture.png
+    alike = {"gap": {(1.0, 0.0): 0.0}, "change": {(1.0, 0.0): Estimate(0.0, 0.0, 0.0)}}
+    assert figures.setting_tables(alike, told="Nothing.").png

@@ -48,6 +48,12 @@ def test_a_batch_is_a_dot():
     assert numbers == {"top 20 %, true": 0.55, "top 20 %, shuffled": 0.45}
 
 
+def test_a_path_tells_where_it_turns():
+    picture = PICTURES["gap_paths"]()
+    assert picture.numbers == {"largest gap, PAST": 1.0, "largest gap, training": 1.2}
+    assert "largest gap (1.20, 0.40)" in picture.alt
+
+
 def test_each_moment_has_its_mean():
     numbers = figures.sensitivity_by_parameter({"a": [1.0, 3.0], "b": [0.0, 1.0]}).numbers
     assert numbers == {"mean a": 2.0, "mean b": 0.5}

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from mialib.course import figures
+from mialib.course import figures, plots
 from mialib.course.figures.sparsity import short_layer
+from mialib.sparsity import chains
 from small_pictures import FACTORS, PICTURES, PRODUCT, network_parameters, pipeline, round_view
 
 
@@ -45,6 +46,15 @@ def test_layers_have_short_names(layer, short):
     assert short_layer(layer) == short
 
 
+def test_a_labelled_factor_says_its_sizes():
+    factor = chains.Factor(16, 24, 2, 3, 4)
+    picture = figures.labelled_factor(factor)
+    assert picture.numbers == {"k": 2, "r": 2, "s": 3, "t": 4, "entries": factor.support().sum()}
+    assert "k = 2, r = 2, s = 3, t = 4" in picture.alt
+    assert "48 entries" in picture.caption
+    assert figures.labelled_factor(chains.Factor(16, 24, 2, 3, 8)).png != picture.png
+
+
 def test_a_product_counts_the_entries_that_differ_from_zero():
     picture = figures.matrix_product(PRODUCT)
     assert picture.numbers == {"R2 entries": 64, "R1 entries": 144, "W entries": 576}
@@ -71,3 +81,32 @@ def test_a_network_says_what_remains():
     assert network_parameters(2).png != network_parameters(1).png
     assert "paper: 30.1, 20.0, 10.3" in network_parameters(1).alt
     assert "paper" not in network_parameters(1, {"counted": [1.0, 2.0, 3.0]}).alt
+
+
+def test_the_caption_of_several_products_is_true_of_each():
+    def view(n):
+        factors = {f"X{k}": one.support() for k, one in enumerate(chains.square(int(n)))}
+        return figures.matrix_product(factors | {"W": np.ones((int(n), int(n)))})
+
+    caption = plots.small_multiples(view, n=[4, 16]).caption
+    assert "At 4: W as a product of 2 factors. At 16: W as a product of 4 factors. " in caption
+    assert caption.count("Below each: its size") == 1
+
+
+def test_the_caption_of_several_networks_is_true_of_each():
+    caption = plots.small_multiples(network_parameters, at=[1, 2]).caption
+    for at, share in ((1, "30.10 %"), (2, "20.20 %")):
+        assert f"At {at}: S = {at}: 600 parameters" in caption
+        assert share in caption
+
+
+def test_matched_trainings_tell_their_means():
+    picture = PICTURES["matched_trainings"]()
+    assert picture.numbers == {
+        "S = 1, butterfly": pytest.approx(0.65),
+        "S = 1, dense": pytest.approx(0.25),
+        "S = 2, butterfly": 0.5,
+        "dotted": 0.64,
+    }
+    assert "S = 1, butterfly 0.65" in picture.alt
+    assert picture.caption.startswith("Highest advantage: a marker for each training")

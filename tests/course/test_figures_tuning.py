@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from mialib.course import figures
 from mialib.course.plots import COLOR
 from mialib.experiments.facts import EDGES
-from small_pictures import setting_view
+from small_pictures import STANDING, setting_view
 
 
 def test_a_setting_has_the_numbers_of_its_standing():
@@ -18,6 +18,15 @@ def test_a_setting_has_the_numbers_of_its_standing():
     assert "At λ = 0.002, α = 1.5" in picture.alt
     assert "loss gap 1.20" in picture.alt
     assert setting_view(0.4).png != picture.png
+
+
+def test_a_setting_of_which_every_training_failed_is_drawn_too():
+    weights = {"undefended": [1.0] * (len(EDGES) - 1)}
+    undefended = STANDING | {"AUC": 0.7, "TPR at 1 %": 0.02}
+    picture = figures.setting_view(None, undefended, weights, title="α = 9")
+    assert picture.alt == "At α = 9; no training of this setting came to an end."
+    assert picture.numbers == {}
+    assert picture.png
 
 
 def test_the_share_near_zero_is_that_of_the_two_bins_in_the_middle():

@@ -1,11 +1,13 @@
 """Tables of repeats and of one training: each cell is the number that the results have."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-import measured
 from mialib import metrics
 from mialib.course import headlines
+from mialib.experiments.repeats import in_turn
 from small_results import results
 
 IS_MEMBER = np.arange(400) < 200
@@ -51,13 +53,23 @@ def test_a_line_for_each_attack(trainings, evaluation):
     assert last[-1] == f"{evaluation.advantage.value:.3f}"
 
 
-def test_the_shipped_photographs_are_the_recorded_ones():
-    recorded = measured.MEASURED / "cpu-images-cifar10-plain" / "result.json"
-    assert measured.UNDEFENDED.read_bytes() == recorded.read_bytes()
-    found = headlines.photographs()
-    *_, line = cells(headlines.single(found, "loss"))
-    assert line[2] == "0.901 [0.892, 0.910]"
-    assert found["neural (CRL)"].tpr_at_1_percent.value > found["loss"].tpr_at_1_percent.high
+def test_a_setting_is_found_by_its_name_and_by_what_tells_it_apart(scores):
+    settings = [
+        {"called": "PAST", "alpha": 1.5, "lam": 1e-3},
+        {"called": "PAST", "alpha": 2.0, "lam": 1e-3},
+        {"called": "undefended"},
+    ]
+    named = headlines.by_name(results(scores, IS_MEMBER, settings=settings))
+    assert list(named) == ["PAST, α = 1.5", "PAST, α = 2", "undefended"]
+    assert named["PAST, α = 2"].rows[0].settings == settings[1]
+
+
+def test_targets_in_turn_have_a_line_for_each_attack(scores):
+    found = in_turn(scores[:, 0], np.stack([IS_MEMBER] * 3))
+    header, _, line = cells(headlines.in_turn({"loss": found}))
+    assert header == ["attack", "AUC", "TPR at 1 % FPR", "TPR at 0.1 % FPR"]
+    assert line[1].startswith(f"{found.auc.value:.3f} [")
+    assert line[3] == "not resolvable with 200 non-members"
 
 
 def test_a_line_for_each_pair_has_the_paired_differences(scores, trainings):
@@ -67,3 +79,13 @@ def test_a_line_for_each_pair_has_the_paired_differences(scores, trainings):
     assert line[:2] == ["strong − weak", "2"]
     highest = other.paired(trainings, "highest")
     assert line[4] == f"{highest.value:z.3f} [{highest.low:z.3f}, {highest.high:z.3f}]"
+
+
+def test_a_defense_level_stands_beside_the_accuracy(scores):
+    named = dataclasses.replace(results(scores, IS_MEMBER), attacks=("loss", "discriminator"))
+    header, _, line = cells(headlines.settings({"dense": named}, level=True))
+    assert header[2:5] == ["test accuracy", "defense level D", "highest advantage"]
+    assert line[3].startswith(f"{named.defense_level().value:.0f} [")
+    without, _, shorter = cells(headlines.settings({"dense": named}))
+    assert "defense level D" not in without
+    assert shorter == line[:3] + line[4:]

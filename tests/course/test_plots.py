@@ -67,6 +67,17 @@ def test_rows_that_differ_keep_their_own_captions():
     )
 
 
+def test_a_figures_number_is_not_a_sentence_of_its_own():
+    def view(k):
+        return plots.Picture(lambda figure: None, "", f"After Fig. {k} of the paper. Blue: lines.")
+
+    rows = plots.small_multiples(view, k=[2, 4])
+    assert rows.caption == (
+        "The slider at k = 2, 4. At 2: After Fig. 2 of the paper. At 4: After Fig. 4 of the paper. "
+        "Blue: lines."
+    )
+
+
 def test_one_position_is_enough():
     assert plots.small_multiples(threshold_view, threshold=[0.5]).png
 
@@ -91,6 +102,15 @@ def test_a_tradeoff_in_panels_has_the_same_points():
     figure = Figure()
     picture.draw(figure)
     assert [axes.get_title(loc="left") or axes.get_title() for axes in figure.axes] == ["ℓ1", "ℓ2"]
+
+
+def test_no_line_joins_the_kinds_of_a_tradeoff():
+    kinds = {"ℓ1": [(HALF, HALF), (HALF, HALF)], "DMP": [(HALF, HALF), (HALF, HALF)]}
+    figure = Figure()
+    plots.tradeoff(kinds, undefended=(HALF, HALF), unjoined=["DMP"]).draw(figure)
+    lines = {one.get_label(): one.get_children()[0] for one in figure.axes[0].containers}
+    assert lines["ℓ1"].get_linestyle() == "-"
+    assert lines["DMP"].get_linestyle() == "None"
 
 
 def test_labels_of_a_tradeoff_do_not_lie_on_each_other():

@@ -5,6 +5,7 @@ import pytest
 import scipy.stats
 
 from mialib.course import statistics
+from mialib.course.figures.privacy import FPRS
 from mialib.course.statistics import (
     SureRates,
     boundary_distances,
@@ -14,7 +15,6 @@ from mialib.course.statistics import (
     refuted_epsilon,
     sure_rates,
 )
-from mialib.course.sweeps import FPRS
 from mialib.estimates import Estimate
 from small_pictures import PLANE
 from small_results import results
@@ -83,6 +83,45 @@ def test_a_standing_is_what_the_results_estimate():
     assert list(standing) == list(expected)
     values = {name: estimate.value for name, estimate in expected.items()}
     assert standing == pytest.approx(values)
+
+
+def three_settings(shifts=(0.0, 0.5, 1.0), rows=3):
+    """Settings whose members score higher by such shifts, each trained so many times."""
+    draws = np.random.default_rng(0)
+    is_member = np.arange(200) < 100
+    return [
+        results(draws.normal(size=(rows, 1, 200)) + shift * is_member, is_member)
+        for shift in shifts
+    ]
+
+
+def test_one_pair_is_the_paired_difference():
+    plain, _, strong = three_settings()
+    assert statistics.mean_difference([(strong, plain)], "highest") == strong.paired(
+        plain, "highest"
+    )
+
+
+def test_several_pairs_give_the_mean_of_their_differences():
+    plain, weak, strong = three_settings()
+    pairs = [(weak, plain), (strong, plain)]
+    found = statistics.mean_difference(pairs, "auc", "loss")
+    alone = [one.paired(other, "auc", "loss") for one, other in pairs]
+    assert found.value == pytest.approx(np.mean([one.value for one in alone]))
+    assert found.low < found.value < found.high
+    # A pair that is there twice counts twice, and tells nothing new.
+    twice = statistics.mean_difference([pairs[0]] * 2, "auc", "loss")
+    assert twice.triple == pytest.approx(alone[0].triple)
+
+
+def test_pairs_take_the_seeds_that_all_have():
+    plain, weak, _ = three_settings()
+    fewer = statistics.mean_difference([(weak, plain.seeds([0, 1]))], "highest")
+    assert fewer == weak.seeds([0, 1]).paired(plain.seeds([0, 1]), "highest")
+    with pytest.raises(ValueError, match="no seed in common"):
+        statistics.mean_difference([(weak.seeds([0]), plain.seeds([1]))], "highest")
+    with pytest.raises(ValueError, match="one pair of settings at least"):
+        statistics.mean_difference([], "highest")
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PROMISES)

@@ -304,3 +304,15 @@ def test_two_attacks_on_the_same_models_are_paired(both):
     assert nothing.triple == (0, 0, 0)
     with pytest.raises(ValueError, match="number of one attack"):
         plain.between("entropy", "loss", "accuracy")
+
+
+@pytest.mark.parametrize("what", ["highest", "mean"])
+def test_no_interval_reaches_beyond_what_the_number_can_be(what):
+    """Two trainings that differ: Student's interval alone would reach below 0."""
+    scores = np.zeros((2, 1, 400))
+    scores[1, 0, :60] = 1.0
+    found = results(scores, np.arange(400) < 200)
+    for number in ("auc", "tpr"):
+        estimate = getattr(found, what)(number)
+        assert 0 <= estimate.low < estimate.high <= 1
+    assert getattr(found, what)().low < 0

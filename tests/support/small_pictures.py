@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,9 +12,11 @@ from mialib.course import figures, plots
 from mialib.course.figures.privacy import FPRS
 from mialib.course.plots import Picture
 from mialib.course.statistics import FeaturePlane
-from mialib.course.sweeps import EDGES, MARGINS
 from mialib.estimates import Estimate
+from mialib.experiments import Results
+from mialib.experiments.facts import EDGES, MARGINS
 from mialib.sparsity import chains
+from small_results import results
 
 rng = np.random.default_rng(0)
 MEMBER = rng.lognormal(-3, 1, 300)
@@ -53,25 +56,30 @@ MODULES = {
     "classify": {"kind": "linear", "mean": 0.5, "size": 30, "top": 0.45},
 }
 COUNTS = np.arange(len(EDGES) - 1)
-CHANGED = figures.Cells(
-    np.array([[0.1, -0.2], [NOTHING, 0.0]]),
-    bold=np.array([[True, False], [True, False]]),
-    form="+z.2f",
-    signed=True,
-)
 
 PLACES = np.array([[0.5, 0.0], [0.0, 0.8], [0.0, 0.6]])
 LABELS = np.array([0, 1, 1])
 CENTERS = np.array([[0.2, 0.0], [0.0, 0.2]])
 PULLS = {"in": CENTERS[LABELS] - PLACES, "out": PLACES - CENTERS[LABELS]}
 PHASE = figures.Phase(loss=[2.0, 1.2, 0.8, 1.1], below=[0.0, 0.0, 1.0, 0.5], alpha=1.0)
-CELLS = {"λ": {(0.5, 0.0): (0.6, 0.4), (1.0, 0.1): (0.5, 0.2)}, "τ": {(0.5, 0.0): (0.6, -0.001)}}
+JOINT = {
+    figures.Knobs(0.1, 1.0, 0.3): {"test accuracy": 0.6, "L_ct": 0.4},
+    figures.Knobs(0.5, 1.0, 1.0): {"test accuracy": 0.5, "L_ct": -0.001},
+}
 PLANE = FeaturePlane(
     {"member": np.array([[3.0, 4.0]] * 4), "non_member": np.array([[0.6, 0.8]] * 4)},
     {"member": np.array([1.0, 2.0, 3.0, 4.0]), "non_member": np.array([-1.0, 1.0, 2.0, 3.0])},
 )
 MARGIN_COUNTS = np.histogram([-1.1, 0.1, 2.1, 2.2], MARGINS)[0].tolist()
 FAR_OUT = [0] * (len(MARGINS) - 2) + [9]
+
+
+def with_margins(non_members: list[int]) -> Results:
+    """Two trainings, and how far their records lie from the boundary."""
+    made = results(np.zeros((2, 1, 2)), [True, False])
+    facts = {"margins": {"members": MARGIN_COUNTS, "non_members": non_members}}
+    return replace(made, rows=tuple(replace(row, facts=facts) for row in made.rows))
+
 
 REACHED = {
     "undefended": figures.reach(np.stack([FPRS, FPRS**0.3]), members=1000, non_members=1000),
@@ -207,6 +215,9 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "sensitivity_by_parameter": lambda: figures.sensitivity_by_parameter(
         {"before": MEMBER[:40], "after": NON_MEMBER[:40]}
     ),
+    "gap_paths": lambda: figures.gap_paths(
+        {"PAST": [(1.0, 0.5), (0.5, 0.1)], "training": [(0.0, -0.001), (1.2, 0.4), (1.0, 0.5)]}
+    ),
     "two_normals": lambda: figures.two_normals(gap=1.0, member=0.5, non_member=1.5, fpr=0.1),
     "fitted_normals": lambda: figures.fitted_normals(np.linspace(0, 1, 50), np.linspace(0, 9, 50)),
     "weight_histograms": lambda: figures.weight_histograms({"undefended": COUNTS, "PAST": COUNTS}),
@@ -216,23 +227,29 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "setting_view": lambda: setting_view(0.3),
     "epoch_view": lambda: epoch_view(0),
     "labelled_planes": lambda: figures.labelled_planes(
-        POINTS,
-        labels={"letters": {"ℓ1": ["0.1", "0.2"]}, "paper": {"ℓ1": ["a"], "ℓ2": ["b"]}},
+        {
+            "letters": {"γ, α = 1": {"0.1": (0.6, 0.2), "0.2": (HALF, HALF), "0.3": (0.5, 0.5)}},
+            "paper": {"γ, α as written": {"α = 2": (0.3, 0.1)}, "without γ": [(0.4, 0.2)]},
+        },
+        xlabel="test accuracy",
+        ylabel={"letters": "advantage", "paper": "gap"},
         stars={"letters": (HALF, 0.7)},
-        ylabel="mean advantage",
+        told="Beside the points: λ.",
     ),
     "setting_tables": lambda: figures.setting_tables(
-        {"gap": figures.Cells(np.eye(2)), "change": CHANGED},
-        rows=["λ = 1", "λ = 2"],
-        columns=["α = 0", "α = 1"],
+        {
+            "gap": {(1e-3, 0.0): 1.0, (1e-3, 1.5): 0.5, (2e-3, 0.0): 0.7},
+            "change": {(1e-3, 1.5): Estimate(-0.2, -0.3, -0.1), (2e-3, 0.0): HALF},
+            "little": {(1e-3, 1.5): Estimate(-1e-9, -0.1, 0.1)},
+        },
         told="Bold: sure.",
     ),
     "scenarios": lambda: figures.scenarios(PLACES, LABELS, CENTERS, PULLS, radius=0.45),
     "phases": lambda: figures.phases({"center loss": PHASE}),
-    "surface": lambda: figures.surface(CELLS, ylabel="α"),
+    "joint_sweep": lambda: figures.joint_sweep(JOINT),
     "features": lambda: figures.features({"one": PLANE, "other": PLANE}),
     "margins": lambda: figures.margins(
-        {"one": (MARGIN_COUNTS, MARGIN_COUNTS), "other": (MARGIN_COUNTS, FAR_OUT)}, columns=3
+        {"one": with_margins(MARGIN_COUNTS), "other": with_margins(FAR_OUT)}, columns=3
     ),
     "promise": lambda: figures.promise(REACHED, epsilon=1.0, delta=1e-5),
     "pipeline": pipeline,
@@ -240,6 +257,12 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "defense_plane": defense_plane,
     "defense_plane with slopes": lambda: defense_plane(
         labels={"IMP": ["64 %", "41 %"]}, slopes={"fitted": (-1.0, 56.0, 50.0)}
+    ),
+    "labelled_factor": lambda: figures.labelled_factor(chains.Factor(16, 24, 2, 3, 4)),
+    "matched_trainings": lambda: figures.matched_trainings(
+        {"S = 1": {"butterfly": [0.6, 0.7], "dense": [0.2, 0.3]}, "S = 2": {"butterfly": [0.5]}},
+        label="highest advantage",
+        dotted=0.64,
     ),
     "matrix_product": lambda: figures.matrix_product(PRODUCT),
     "matrix_product ruled": lambda: figures.matrix_product(

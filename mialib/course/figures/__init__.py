@@ -11,7 +11,7 @@
 | `boundary` | distances to the decision boundary, and of features to the origin |
 | `privacy` | what differential privacy promises |
 | `sparsity` | the pipeline of pruning, one round, defense against accuracy |
-| `butterfly` | one sparse factor, products of them, a network's parameters |
+| `butterfly` | one sparse factor, products of them, a network's parameters, matched trainings |
 
     from mialib.course import figures
     show(figures.threshold_view(member_loss, non_member_loss, threshold=0.5))
@@ -21,7 +21,6 @@ what is computed and not drawn is in `mialib.course.statistics`.
 """
 
 from mialib.course.figures.ablation import (
-    Cells,
     epoch_view,
     labelled_planes,
     setting_tables,
@@ -29,6 +28,7 @@ from mialib.course.figures.ablation import (
 from mialib.course.figures.boundary import features, margins
 from mialib.course.figures.butterfly import (
     labelled_factor,
+    matched_trainings,
     matrix_product,
     network_parameters,
 )
@@ -38,6 +38,7 @@ from mialib.course.figures.relaxation import Knobs, Phase, joint_sweep, phases, 
 from mialib.course.figures.sensitivity import (
     batch_spread,
     fitted_normals,
+    gap_paths,
     sensitivity_by_depth,
     sensitivity_by_parameter,
     two_normals,

@@ -10,150 +10,189 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 
 from mialib.course.figures.tuning import ARMS
-from mialib.course.plots.palette import COLOR, COLORS, MARKERS
+from mialib.course.plots.palette import COLOR
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import (
+    Number,
     Point,
     band_of,
     joint_legend,
     numbers_of_points,
     panel_grid,
+    triple,
     value_of,
     write_beside,
 )
-from mialib.course.plots.spoken import capital, listed, spoken
+from mialib.course.plots.spoken import listed, spoken
 from mialib.course.plots.tables import draw_cells
+from mialib.estimates import Estimate
+
+# Colour and marker of settings by their α: PAST and uniform ℓ1 look as in other pictures.
+WAYS = {
+    "without γ": (ARMS["uniform ℓ1"][0], "^"),
+    "γ, α = 1": ("#56B4E9", "D"),
+    "γ, α = 1.5": (ARMS["PAST"][0], "o"),
+    "γ, α as written": (ARMS["PAST"][0], "P"),
+}
+LEAST_REACH = 0.1  # of the colours of differences: smaller ones stay pale
+Labelled = Mapping[str, Point] | Sequence[Point]  # points by their labels, or without any
 
 
 def labelled_planes(
-    panels: Mapping[str, Mapping[str, Sequence[Point]]],
+    panels: Mapping[str, Mapping[str, Labelled]],
     *,
-    labels: Mapping[str, Mapping[str, Sequence[str]]],
-    stars: Mapping[str, Point],
-    ylabel: str,
+    xlabel: str,
+    ylabel: str | Mapping[str, str],
+    stars: Mapping[str, Point] | None = None,
+    told: str,
 ) -> Picture:
-    """Settings as (accuracy, advantage), a panel for each title, each point with its label.
+    """Settings as points, in a panel for each title and a series for each of WAYS.
 
-    `panels` and `labels` go by title and by series; a star is the undefended model.
+    Labels that would lie on each other are left out. A star is the undefended model, a label of the
+    y axis is one for all panels or one for each, and `told` is the caption.
     """
-    names = list(dict.fromkeys(name for series in panels.values() for name in series))
+    upward = {title: ylabel if isinstance(ylabel, str) else ylabel[title] for title in panels}
 
     def draw(figure: FigureBase) -> None:
         grid = panel_grid(figure, len(panels), len(panels))
         for axes, (title, series) in zip(grid, panels.items(), strict=True):
-            for name, points in series.items():
-                _draw_labelled(axes, points, labels[title][name], name, names.index(name))
-            if title in stars:
+            if stars and title in stars:
                 x, y = (value_of(number) for number in stars[title])
                 axes.plot(x, y, "*", color=COLOR["mark"], markersize=11, label="undefended")
-            axes.set(title=title, xlabel="test accuracy", ylabel=ylabel)
-            axes.margins(0.16)
+            for name, points in series.items():
+                _draw_series(axes, _by_label(points), name)
+            axes.margins(0.12)
+            for name, points in series.items():
+                if isinstance(points, Mapping):
+                    _write_labels(axes, points, name)
+            axes.set(title=title, xlabel=xlabel, ylabel=upward[title])
         joint_legend(figure, grid, columns=5)
 
     points = {
         f"{title}, {name}, {label}": point
         for title, series in panels.items()
         for name, some in series.items()
-        for label, point in zip(labels[title][name], some, strict=True)
+        for label, point in _by_label(some).items()
     }
-    told = listed(
-        f"{name} ({value_of(x):z.2f}, {value_of(y):z.2f})" for name, (x, y) in points.items()
+    places = listed(
+        f"{name}: ({value_of(x):.3g}, {value_of(y):.3g})" for name, (x, y) in points.items()
     )
     return Picture(
         draw,
-        alt=f"{len(panels)} panels of points, test accuracy along, {ylabel} up: {told}.",
-        caption=f"{capital(ylabel)} against test accuracy; the lower right is best. Thin crosses: "
-        "95 % intervals, where there are any.",
+        alt=f"{len(panels)} panels of points, {xlabel} along, "
+        f"{' and '.join(dict.fromkeys(upward.values()))} up. {places}.",
+        caption=told,
         size=(9.6, 3.6),
-        numbers=numbers_of_points(points, "accuracy", "advantage"),
+        numbers=numbers_of_points(points, "x", "y"),
     )
 
 
-def _draw_labelled(
-    axes: Axes, points: Sequence[Point], texts: Sequence[str], name: str, place: int
-) -> None:
-    x = band_of(point[0] for point in points)
-    y = band_of(point[1] for point in points)
-    color = COLORS[place]
-    axes.plot(x.value, y.value, marker=MARKERS[place], color=color, label=name, linewidth=1)
+def _by_label(points: Labelled) -> Mapping[str, Point]:
+    """Points that have no labels are counted."""
+    if isinstance(points, Mapping):
+        return points
+    return {f"number {k}": point for k, point in enumerate(points, start=1)}
+
+
+def _draw_series(axes: Axes, points: Mapping[str, Point], name: str) -> None:
+    x = band_of(x for x, _ in points.values())
+    y = band_of(y for _, y in points.values())
+    color, marker = WAYS[name]
+    axes.plot(x.value, y.value, marker=marker, color=color, label=name, linewidth=1, markersize=5)
     axes.hlines(y.value, x.low, x.high, color=color, linewidth=0.5)
     axes.vlines(x.value, y.low, y.high, color=color, linewidth=0.5)
-    # The labels of the first series stand on the right, those of the second on the left.
-    sides = ({"offset": (6, -3), "ha": "left"}, {"offset": (-6, -3), "ha": "right"})
-    at = zip(x.value, y.value, strict=True)
-    write_beside(axes, texts, at, fontsize=9, color=color, **sides[place % 2])
 
 
-@dataclass(frozen=True)
-class Cells:
-    """One number of many settings, as a table.
-
-    table   (rows, columns); NaN leaves a cell empty
-    bold    which numbers stand out: (rows, columns) of bool
-    form    how a number is written
-    signed  whether the numbers lie round 0, and need two colours
-    """
-
-    table: np.ndarray
-    bold: np.ndarray | None = None
-    form: str = "z.2f"
-    signed: bool = False
+def _write_labels(axes: Axes, points: Mapping[str, Point], name: str) -> None:
+    """Those of points without γ stand on the left, the others on the right."""
+    at_left = name == "without γ"
+    side = {"offset": (-7, -3), "ha": "right"} if at_left else {"offset": (7, -3), "ha": "left"}
+    low, high = axes.get_ylim()
+    written = []
+    for label, (x, y) in points.items():
+        at = (value_of(x), value_of(y))
+        if all(abs(at[1] - height) > 0.045 * (high - low) for height in written):
+            write_beside(axes, [label], [at], fontsize=9, **side)
+            written.append(at[1])
 
 
 def setting_tables(
-    tables: Mapping[str, Cells], *, rows: Sequence[str], columns: Sequence[str], told: str
+    tables: Mapping[str, Mapping[tuple[float, float], Number]], *, told: str
 ) -> Picture:
-    """Tables by title side by side, a row for each of one setting, a column for each of another.
+    """Tables by title side by side: a row for each λ, a column for each α, a dash where nothing is.
 
-    `told` is the caption.
+    A table goes by (λ, α). Estimates are differences: they have two colours, and are bold where the
+    interval excludes 0. `told` is the caption.
     """
+    settings = [setting for numbers in tables.values() for setting in numbers]
+    rows = sorted({lam for lam, _ in settings})
+    columns = sorted({alpha for _, alpha in settings})
 
     def draw(figure: FigureBase) -> None:
         grid = figure.subplots(1, len(tables), squeeze=False)[0]
-        for axes, (title, cells) in zip(grid, tables.items(), strict=True):
-            names = rows if axes is grid[0] else [""] * len(rows)
-            _draw_setting_table(axes, cells, names, columns)
-            axes.set_title(title)
+        for axes, (title, numbers) in zip(grid, tables.items(), strict=True):
+            _draw_setting_table(axes, numbers, rows, columns)
+            axes.set(title=title, xlabel="α")
+        for axes in grid[1:]:
+            axes.set_yticklabels([])
 
     numbers = {
-        f"{title} {row} {column}": float(value)
-        for title, cells in tables.items()
-        for row, line in zip(rows, cells.table, strict=True)
-        for column, value in zip(columns, line, strict=True)
-        if not np.isnan(value)
+        f"{title}, λ = {lam:g}, α = {alpha:g}": value_of(number)
+        for title, some in tables.items()
+        for (lam, alpha), number in some.items()
     }
     return Picture(
         draw,
-        alt=f"{len(tables)} tables of coloured cells, rows {', '.join(rows)}, columns "
-        f"{', '.join(columns)}. {spoken(numbers, 'z.3g')}.",
+        alt=f"{len(tables)} tables of coloured cells, λ downwards and α along. "
+        f"{spoken(numbers, 'z.3g')}.",
         caption=told,
-        size=(10.4, 0.9 + 0.34 * len(rows)),
+        size=(10.4, 1.1 + 0.34 * len(rows)),
         numbers=numbers,
     )
 
 
 def _draw_setting_table(
-    axes: Axes, cells: Cells, rows: Sequence[str], columns: Sequence[str]
+    axes: Axes,
+    numbers: Mapping[tuple[float, float], Number],
+    rows: Sequence[float],
+    columns: Sequence[float],
 ) -> None:
-    known = cells.table[~np.isnan(cells.table)]
-    if cells.signed:
-        reach = max(abs(known).max(), 1e-9)
-        colors = {"cmap": "PuOr_r", "vmin": -1.6 * reach, "vmax": 1.6 * reach}
-    else:
-        span = max(known.max() - known.min(), 1e-9)
-        colors = {"cmap": "Greys", "vmin": known.min(), "vmax": known.max() + span}
-    draw_cells(axes, cells.table, rows=rows, columns=columns, form=cells.form, **colors)
-    if cells.bold is not None:
-        written = cells.bold[~np.isnan(cells.table)]
-        for text, bold in zip(axes.texts, written, strict=True):
-            text.set_fontweight("bold" if bold else "normal")
+    table = np.full((len(rows), len(columns)), np.nan)
+    is_sure = np.full(table.shape, False)
+    for (lam, alpha), number in numbers.items():
+        at = rows.index(lam), columns.index(alpha)
+        value, low, high = triple(number)
+        table[at] = value
+        is_sure[at] = isinstance(number, Estimate) and (low > 0 or high < 0)
+    differ = any(isinstance(number, Estimate) for number in numbers.values())
+    draw_cells(
+        axes,
+        table,
+        rows=[f"λ = {lam:g}" for lam in rows],
+        columns=[f"{alpha:g}" for alpha in columns],
+        form="+z.3f" if differ else "z.2f",
+        **_shades(table[~np.isnan(table)], differ=differ),
+    )
+    for text, sure in zip(axes.texts, is_sure[~np.isnan(table)], strict=True):
+        text.set_fontweight("bold" if sure else "normal")
+    for row, column in np.argwhere(np.isnan(table)):
+        axes.text(column + 0.5, row + 0.5, "–", ha="center", va="center", color=COLOR["chance"])
+
+
+def _shades(values: np.ndarray, *, differ: bool) -> dict[str, Any]:
+    """Two colours round 0 for differences, greys for other numbers."""
+    if differ:
+        reach = 1.6 * max(abs(values).max(), LEAST_REACH)
+        return {"cmap": "PuOr_r", "vmin": -reach, "vmax": reach}
+    span = max(values.max() - values.min(), 1e-9)
+    return {"cmap": "Greys", "vmin": values.min(), "vmax": values.max() + span}
 
 
 def epoch_view(
@@ -216,5 +255,11 @@ def _draw_ends(axes: Axes, ends: Mapping[int, float], *, last: int) -> None:
     """A diamond for each run that was planned to end inside the axis."""
     inside = {at: value for at, value in ends.items() if at <= last}
     if inside:
-        style = {"color": COLOR["mark"], "fillstyle": "none", "label": "a run that ends here"}
-        axes.plot(list(inside), list(inside.values()), "D", **style)
+        axes.plot(
+            list(inside),
+            list(inside.values()),
+            "D",
+            color=COLOR["mark"],
+            fillstyle="none",
+            label="PAST, a run that ends here",
+        )

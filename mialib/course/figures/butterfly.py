@@ -5,6 +5,7 @@
 | `labelled_factor` | one sparse factor, with its k, r, s and t |
 | `matrix_product` | a matrix as a product of sparse ones (Fig. 3) |
 | `network_parameters` | a network's parameters before and after (Table 1) |
+| `matched_trainings` | every training of each setting, beside those of its match |
 
 >>> picture = matrix_product({"X": np.eye(2), "W": np.ones((2, 2))})
 >>> picture.numbers
@@ -21,10 +22,10 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import FigureBase
 from matplotlib.patches import Rectangle
 
-from mialib.course.plots.palette import COLOR
+from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS
 from mialib.course.plots.picture import Picture
-from mialib.course.plots.pieces import write_beside
-from mialib.course.plots.spoken import listed
+from mialib.course.plots.pieces import name_rows, write_beside
+from mialib.course.plots.spoken import capital, listed
 from mialib.sparsity.chains import Factor
 
 Place = tuple[float, float]
@@ -232,3 +233,54 @@ def _draw_percent(axes: Axes, percent: Mapping[str, Sequence[float]]) -> None:
     axes.set(xlabel="segments S", ylabel="remaining, %")
     axes.set_xticks(segments)
     axes.legend(loc="upper right")
+
+
+def matched_trainings(
+    rows: Mapping[str, Mapping[str, Sequence[float]]], *, label: str, dotted: float
+) -> Picture:
+    """A row for each setting: every training of its arms as a marker, their mean as a bar.
+
+    With three trainings an interval says less than the three. A dotted line stands at `dotted`,
+    the mean of the network that all rows are compared with.
+    """
+    arms = list(dict.fromkeys(arm for row in rows.values() for arm in row))
+    means = {
+        f"{name}, {arm}": float(np.mean(values))
+        for name, row in rows.items()
+        for arm, values in row.items()
+    }
+
+    def draw(figure: FigureBase) -> None:
+        axes = figure.subplots()
+        for place, arm in enumerate(arms):
+            _draw_arm(axes, [row.get(arm, ()) for row in rows.values()], arm, place, len(arms))
+        axes.axvline(dotted, color=COLOR["chance"], linestyle=LINE["chance"], zorder=0)
+        axes.set_xlabel(label)
+        axes.grid(axis="y", visible=False)
+        name_rows(axes, list(rows))
+        figure.legend(loc="outside upper center", ncols=len(arms))
+
+    told = listed(f"{name} {mean:z.2f}" for name, mean in means.items())
+    return Picture(
+        draw,
+        alt=f"Markers in rows, {label} along the axis, a dotted line at {dotted:z.2f}. "
+        f"Means: {told}.",
+        caption=f"{capital(label)}: a marker for each training, a bar at their mean; dotted: the "
+        "mean of the dense network.",
+        size=(7.6, 0.9 + 0.62 * len(rows)),
+        numbers=means | {"dotted": dotted},
+    )
+
+
+def _draw_arm(
+    axes: Axes, by_row: Sequence[Sequence[float]], name: str, place: int, count: int
+) -> None:
+    """The arm at `place` among `count`: a little above or below the middle of its rows."""
+    shift = 0.3 * (place - (count - 1) / 2)
+    style = {"color": COLORS[place], "marker": MARKERS[place], "linestyle": "none"}
+    for row, values in enumerate(by_row):
+        if len(values) == 0:
+            continue
+        y = row + shift
+        axes.plot(values, [y] * len(values), **style, alpha=0.75, label=name if row == 0 else None)
+        axes.vlines(np.mean(values), y - 0.14, y + 0.14, color=COLORS[place], linewidth=2.5)

@@ -111,7 +111,7 @@ def promise(reached: Mapping[str, Reach], *, epsilon: float, delta: float) -> Pi
         f"ε = {epsilon:.3g} rules out, above a TPR of {bounds}. {told}.",
         caption=f"The best of all attacks, and, hatched, what ε = {epsilon:.3g} rules out. "
         f"δ = {delta:g}; thin lines: what is sure (95 %, for all points and attacks together).",
-        size=(7.6, 4.2),
+        size=(7.6, 4.5),
         numbers=numbers,
     )
 

@@ -5,6 +5,7 @@
 | `sensitivity_by_depth` | how sensitive weights are, block by block (Fig. 10, 13b) |
 | `batch_spread` | what single batches gave, a dot each |
 | `sensitivity_by_parameter` | every parameter of the last layer (Fig. 12) |
+| `gap_paths` | the way of a model in the plane of gap and advantage (Fig. 1a, 11) |
 | `two_normals` | Proposition E.1: two normal losses, a threshold, the advantage by gap |
 | `fitted_normals` | real losses under the normal densities of their mean and deviation |
 
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
@@ -69,7 +71,7 @@ def sensitivity_by_depth(
     blocks = list(dict.fromkeys(_block(name) for name in trainings[0]))
 
     def draw(figure: FigureBase) -> None:
-        left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+        left, right = figure.subplots(1, 2, width_ratios=(4, 3))
         _draw_places(left, density, blocks)
         _use_log_scale(left)
         left.axhline(1, color=COLOR["mark"], linestyle=LINE["chance"])
@@ -233,6 +235,48 @@ def sensitivity_by_parameter(moments: Mapping[str, Sequence[float]]) -> Picture:
     )
 
 
+def gap_paths(paths: Mapping[str, Sequence[tuple[float, float]]]) -> Picture:
+    """The way of a model in the plane of loss gap and advantage, a small dot for every epoch.
+
+    Each path has a panel and its points (gap, advantage) in the order of epochs; a ring is its
+    start, a large dot its end. The first path is black, as that of training.
+    """
+    arrays = {name: np.array(points, float) for name, points in paths.items()}
+
+    def draw(figure: FigureBase) -> None:
+        grid = figure.subplots(1, len(arrays), sharex=True, sharey=True, squeeze=False)[0]
+        colors = (COLOR["mark"], *COLORS)
+        for axes, color, (name, points) in zip(grid, colors, arrays.items(), strict=False):
+            _draw_path(axes, points, color)
+            axes.set(title=name, xlabel="loss gap")
+        grid[0].set_ylabel("highest advantage")
+
+    told = listed(_told_path(name, points) for name, points in arrays.items())
+    return Picture(
+        draw,
+        alt=f"Paths in the plane of loss gap, along, and highest advantage, up. {told}.",
+        caption="A small dot for every epoch; ring: the start of a path, large dot: its end.",
+        size=(8.6, 2.9),
+        numbers={f"largest gap, {name}": float(gap[:, 0].max()) for name, gap in arrays.items()},
+    )
+
+
+def _draw_path(axes: Axes, points: np.ndarray, color: str) -> None:
+    gaps, advantages = points.T
+    axes.plot(gaps, advantages, color=color, marker=".", markersize=6, linewidth=1)
+    axes.plot(gaps[0], advantages[0], "o", color=COLOR["mark"], markersize=9, fillstyle="none")
+    axes.plot(gaps[-1], advantages[-1], "o", color=color, markersize=9)
+
+
+def _told_path(name: str, points: np.ndarray) -> str:
+    """Where a path begins, turns and ends."""
+    widest = points[points[:, 0].argmax()]
+    lowest = points[points[:, 1].argmin()]
+    places = {"from": points[0], "largest gap": widest, "least": lowest, "to": points[-1]}
+    course = ", ".join(f"{word} ({gap:z.2f}, {up:z.2f})" for word, (gap, up) in places.items())
+    return f"{name}: {course}"
+
+
 def two_normals(*, gap: float, member: float, non_member: float, fpr: float) -> Picture:
     """Proposition E.1: normal losses, the threshold of an FPR, and the advantage by gap.
 
@@ -321,3 +365,4 @@ def _draw_fit(axes: Axes, loss: np.ndarray, color: str) -> None:
     shade = {"color": COLOR["chance"], "alpha": 0.4, "linewidth": 0}
     axes.fill_between(grid[grid <= 0], density[grid <= 0], **shade)
     axes.set(xlabel="loss", ylabel="density")
+    axes.xaxis.set_major_locator(MaxNLocator(4))

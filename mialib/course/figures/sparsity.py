@@ -19,6 +19,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.patheffects import withStroke
 
 from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS
 from mialib.course.plots.picture import Picture
@@ -231,6 +232,7 @@ def defense_plane(
         axes = figure.subplots()
         for place, (name, points) in enumerate(percent.items()):
             _draw_levels(axes, points, (labels or {}).get(name, ()), name, place)
+        _frame(axes, [point for points in percent.values() for point in points])
         _draw_slopes(axes, {name: Slope(*line) for name, line in (slopes or {}).items()})
         axes.set(xlabel="test accuracy in percent", ylabel="defense level D")
         figure.legend(loc="outside right upper")
@@ -241,7 +243,7 @@ def defense_plane(
         draw,
         alt=f"Scatter plot of defense level against test accuracy. {told}.",
         caption="Points: means over trainings; thin crosses: 95 % intervals over trainings and "
-        "records. The upper right is best.",
+        "records, cut off at the frame. The upper right is best.",
         size=(8.2, 4.0),
         numbers=numbers_of_points(counted(numbered), "accuracy", "defense"),
     )
@@ -251,6 +253,17 @@ def _in_percent(point: Point) -> Point:
     accuracy, level = point
     value, low, high = (100 * number for number in accuracy.triple)
     return Estimate(value, low, high), level
+
+
+def _frame(axes: Axes, points: Sequence[Point]) -> None:
+    """Show all points; an interval of few trainings may reach beyond the frame."""
+    places = np.array([(accuracy.value, level.value) for accuracy, level in points])
+    low = places.min(axis=0)
+    high = places.max(axis=0)
+    margin = np.maximum(0.15 * (high - low), 3.0)
+    left, bottom = low - margin
+    right, top = high + margin
+    axes.set(xlim=(left, right), ylim=(bottom, top))
 
 
 def _draw_slopes(axes: Axes, slopes: Mapping[str, Slope]) -> None:
@@ -270,19 +283,23 @@ def _draw_levels(
     level = band_of(point[1] for point in points)
     color = COLORS[place - 1] if place else COLOR["mark"]
     _draw_crosses(axes, accuracy, level, color)
+    axes.plot(accuracy.value, level.value, color=color, linewidth=1, alpha=0.5)
     axes.plot(
         accuracy.value,
         level.value,
         color=color,
-        linewidth=1,
+        linestyle="none",
         marker=MARKERS[place - 1] if place else "*",
         markersize=6 if place else 13,
         label=name,
         zorder=3,
     )
     at = zip(accuracy.value, level.value, strict=True)
-    below_or_above = -12 if place % 2 else 5  # Neighbouring series write on different sides.
-    write_beside(axes, texts, at, offset=(6, below_or_above), fontsize=9, color=color)
+    # Neighbouring series write on different sides: below at the left, above at the right.
+    offset, across = ((-5, -12), "right") if place % 2 else ((5, 5), "left")
+    outline = [withStroke(linewidth=2.5, foreground="white")]
+    style = {"fontsize": 9, "color": color, "path_effects": outline, "zorder": 4}
+    write_beside(axes, texts, at, offset=offset, ha=across, **style)
 
 
 def _draw_crosses(axes: Axes, accuracy: Band, level: Band, color: str) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MaxNLocator
 
 from mialib import metrics
 from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS
@@ -184,6 +185,7 @@ def moves(starts: Mapping[str, Move]) -> Picture:
         for axes, move in zip(grid, starts.values(), strict=True):
             _shade_higher_p1(axes, move.before)
             axes.tick_params(labelbottom=True)
+            axes.xaxis.set_major_locator(MaxNLocator(4))
         figure.supxlabel("test accuracy", fontsize=10)
         figure.supylabel("highest advantage", fontsize=10)
         joint_legend(figure, grid, columns=5)
@@ -206,11 +208,11 @@ def moves(starts: Mapping[str, Move]) -> Picture:
 def _draw_move(axes: Axes, move: Move) -> None:
     x, y = (estimate.value for estimate in move.before)
     _draw_intervals(axes, move.before, COLOR["mark"])
-    axes.plot(x, y, "*", color=COLOR["mark"], markersize=11, linestyle="none", label="before")
+    axes.plot(x, y, "*", color=COLOR["mark"], markersize=11, label="before")
     for place, (strength, point) in enumerate(move.after.items()):
         _draw_intervals(axes, point, COLORS[place])
-        style = {"color": COLORS[place], "marker": MARKERS[place], "linestyle": "none"}
-        axes.plot(point[0].value, point[1].value, **style, markersize=6, label=strength)
+        x, y = (estimate.value for estimate in point)
+        axes.plot(x, y, MARKERS[place], color=COLORS[place], markersize=6, label=strength)
 
 
 def _draw_intervals(axes: Axes, point: tuple[Estimate, Estimate], color: str) -> None:

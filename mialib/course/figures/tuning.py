@@ -39,6 +39,7 @@ ARMS = {
     "λ = 0": (COLOR["shadow"], "--"),
     "uniform ℓ1": ("#E69F00", "-."),
 }
+FEW = 12  # Up to so many points, each has a marker.
 DRAWN = 0.29  # The bins of the weights from here on hold all that lies farther out.
 
 
@@ -74,9 +75,8 @@ def _draw_outlines(axes: Axes, counts: Mapping[str, Sequence[float]]) -> None:
         share = np.array(row, float) / sum(row)
         share[share == 0] = np.nan  # An empty bin has no logarithm.
         color, line = _style(name)
-        axes.stairs(
-            share[1:-1], EDGES[1:-1], color=color, linestyle=line, label=name, linewidth=1.5
-        )
+        style = {"color": color, "linestyle": line, "linewidth": 1.5}
+        axes.stairs(share[1:-1], EDGES[1:-1], baseline=None, label=name, **style)
     axes.set(yscale="log", xlabel="weight", ylabel="share of the weights")
     axes.minorticks_off()
 
@@ -97,10 +97,12 @@ def arm_curves(
     *,
     x: ArrayLike | Mapping[str, ArrayLike],
     xlabel: str,
+    band: str = "95 % intervals",
 ) -> Picture:
     """Curves over x, an arm each, in panels by quantity that have an axis of their own.
 
-    An arm keeps its colour in all pictures of tuning. `x` is one for all arms, or one for each.
+    An arm keeps its colour in all pictures of tuning. `x` is one for all arms, or one for each, and
+    `band` says what is drawn round a curve.
     """
     table = {
         quantity: {arm: band_of(curve) for arm, curve in curves.items()}
@@ -110,26 +112,31 @@ def arm_curves(
     def draw(figure: FigureBase) -> None:
         grid = panel_grid(figure, len(table), len(table), sharex=True)
         for axes, (quantity, bands) in zip(grid, table.items(), strict=True):
-            for arm, band in bands.items():
+            for arm, values in bands.items():
                 along = np.asarray(x[arm] if isinstance(x, Mapping) else x, float)
                 color, line = _style(arm)
-                draw_curve(axes, along, band, color=color, line=line, label=arm)
+                marker = "o" if len(along) <= FEW else None
+                style = {"marker": marker, "markersize": 4, "label": arm}
+                draw_curve(axes, along, values, color=color, line=line, **style)
             axes.set(title=quantity, xlabel=xlabel)
         joint_legend(figure, grid, columns=4)
 
     numbers = {}
     for quantity, bands in table.items():
-        for arm, band in bands.items():
-            numbers[f"{quantity}, {arm}, first"] = float(band.value[0])
-            numbers[f"{quantity}, {arm}, last"] = float(band.value[-1])
+        for arm, values in bands.items():
+            numbers[f"{quantity}, {arm}, first"] = float(values.value[0])
+            numbers[f"{quantity}, {arm}, last"] = float(values.value[-1])
     return Picture(
         draw,
-        alt=f"Curves by {xlabel} in {len(table)} panels, each with an axis of its own. "
-        f"{_told_ends(table)}.",
-        caption=f"By {xlabel}: {', '.join(table)}. Bands: 95 % intervals.",
+        alt=f"Curves by {xlabel}, in {_panels(len(table))}. {_told_ends(table)}.",
+        caption=f"By {xlabel}: {'; '.join(table)}. Bands: {band}.",
         size=(6.4 if len(table) == 1 else 9.0, 3.0),
         numbers=numbers,
     )
+
+
+def _panels(count: int) -> str:
+    return "one panel" if count == 1 else f"{count} panels with axes of their own"
 
 
 def _told_ends(table: Mapping[str, Mapping[str, Band]]) -> str:
@@ -157,7 +164,7 @@ SUMMARY = {
 
 
 def setting_view(
-    standing: Mapping[str, float],
+    standing: Mapping[str, float] | None,
     undefended: Mapping[str, float],
     weights: Mapping[str, Sequence[float]],
     *,
@@ -166,38 +173,53 @@ def setting_view(
     """One setting beside the undefended model, by `statistics.standing` of both.
 
     Every attack's advantage; accuracy, mean, highest, AUC, TPR and P1; and the weights of both, as
-    counts between `facts.EDGES`.
+    counts between `facts.EDGES`. A setting of which every training failed has no standing, and the
+    undefended model is drawn alone.
     """
-    attacks = [name for name in standing if name not in SUMMARY and name != "loss gap"]
-    by_attack = {name: (standing[name], undefended[name]) for name in attacks}
-    summary = {called: (standing[name], undefended[name]) for name, called in SUMMARY.items()}
-    gap = standing["loss gap"]
+    attacks = {name: name for name in undefended if name not in SUMMARY and name != "loss gap"}
+    told = {} if standing is None else _summary(standing)
+    gap = "" if standing is None else f": loss gap {standing['loss gap']:z.2f}"
 
     def draw(figure: FigureBase) -> None:
         left, middle, right = figure.subplots(1, 3, width_ratios=[1, 1, 1.2])
-        _draw_pairs(left, by_attack, title)
+        for axes, names in ((left, attacks), (middle, SUMMARY)):
+            _draw_standings(axes, standing, undefended, names)
         left.set(xlabel="advantage", xlim=(-0.1, 0.8))
-        _draw_pairs(middle, summary, title)
         middle.set(xlabel="value", xlim=(0, 1))
         _draw_outlines(right, weights)
         right.set_ylim(1e-5, 1)
-        figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+        figure.suptitle(f"{title}{gap}", fontsize=10)
+        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
-    numbers = {name: tuned for name, (tuned, _) in summary.items()} | {"loss gap": gap}
+    alone = "; no training of this setting came to an end."
+    beside = f": dots for every attack's advantage and for {spoken(told)}, each beside the "
+    beside += "undefended model's in grey, and the histograms of the weights."
     return Picture(
         draw,
-        alt=f"At {title}: dots for every attack's advantage and for {spoken(numbers)}, each beside "
-        "the undefended model's in grey, and the histograms of the weights.",
+        alt=f"At {title}{alone if standing is None else beside}",
         caption="Means over trainings. Green: this setting; grey: undefended.",
-        size=(9.6, 3.7),
-        numbers=numbers | {f"advantage {name}": standing[name] for name in attacks},
+        size=(9.6, 3.9),
+        numbers=told | {f"advantage {name}": standing[name] for name in attacks if standing},
     )
 
 
-def _draw_pairs(axes: Axes, pairs: Mapping[str, tuple[float, float]], title: str) -> None:
+def _summary(standing: Mapping[str, float]) -> dict[str, float]:
+    numbers = {called: standing[name] for name, called in SUMMARY.items()}
+    return numbers | {"loss gap": standing["loss gap"]}
+
+
+def _draw_standings(
+    axes: Axes,
+    standing: Mapping[str, float] | None,
+    undefended: Mapping[str, float],
+    names: Mapping[str, str],
+) -> None:
     """This setting's numbers and, in grey below them, the undefended model's."""
-    tuned, before = np.array(list(pairs.values())).T
-    place = np.arange(len(pairs))
-    axes.plot(before, place + 0.15, "s", color=UNDEFENDED, markersize=4, label="undefended")
-    axes.plot(tuned, place - 0.15, "o", color=COLOR["target"], markersize=5, label=title)
-    name_rows(axes, list(pairs), fontsize=9)
+    place = np.arange(len(names))
+    grey = [undefended[name] for name in names]
+    axes.plot(grey, place + 0.15, "s", color=UNDEFENDED, markersize=4, label="undefended")
+    if standing is not None:
+        green = [standing[name] for name in names]
+        color = COLOR["target"]
+        axes.plot(green, place - 0.15, "o", color=color, markersize=5, label="this setting")
+    name_rows(axes, list(names.values()), fontsize=9)

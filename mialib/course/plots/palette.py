@@ -31,7 +31,7 @@ CURVES = (
     ("#CC79A7", "--"),
     ("#E69F00", "-."),
     ("#56B4E9", (0, (5, 1))),
-    ("#000000", (0, (1, 1))),
+    ("#000000", (0, (7, 1, 1, 1))),  # A dotted line is chance.
 )
 # Colour and marker of the first, second, … series of points. Black comes last: it is the mark of
 # the undefended model.

@@ -24,6 +24,7 @@ from matplotlib.figure import Figure, FigureBase
 
 from mialib.course.plots.palette import DPI, STYLE
 
+SENTENCE_END = re.compile(r"(?<=\.)(?<!Fig\.) ")
 METADATA = {"png": {"Software": None}, "svg": {"Date": None}}  # what would differ between two files
 
 
@@ -119,7 +120,7 @@ def _joint_caption(places: Sequence[str], captions: Sequence[str]) -> str:
     >>> _joint_caption(["1", "2"], ["Epoch 1. Bars: intervals.", "Epoch 2. Bars: intervals."])
     'At 1: Epoch 1. At 2: Epoch 2. Bars: intervals.'
     """
-    by_row = [re.split(r"(?<=\.) ", caption) for caption in captions]
+    by_row = [SENTENCE_END.split(caption) for caption in captions]
     shared = [one for one in by_row[0] if all(one in sentences for sentences in by_row)]
     parts = []
     for place, sentences in zip(places, by_row, strict=True):

@@ -61,10 +61,3 @@ def _finish_texts(axes: Axes) -> None:
         is_dark = relative_luminance(color) < EQUAL_CONTRAST
         text.set_color("white" if is_dark else "black")
     skip_texts_in_layout(axes)
-
-
-def columns_above(axes: Axes, **style) -> None:
-    """Move the names of the columns above the table."""
-    axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False)
-    for label in axes.get_xticklabels():
-        label.set(**style)

@@ -6,7 +6,7 @@ tradeoff(…, columns=3)                              # a panel for each defense
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,9 +30,10 @@ Point = tuple[Estimate, Estimate]  # accuracy and advantage
 Box = tuple[float, float, float, float]  # left, bottom, right, top, in printer's points
 
 PALE = "#c8c8c8"
-MARGIN = 0.08  # of accuracy and of advantage, around the points
+MARGIN = 0.07  # of accuracy and of advantage, around the points
 TEXT_SIZE = 9
-LETTER_WIDTH = 5.5  # of a text of that size, on average
+LETTER_WIDTH = 5.8  # of a text of that size, on average
+LINE_HEIGHT = 12
 # Where a label may stand beside its point, in printer's points: how far, and how it is aligned.
 PLACES = (
     (6, 0, "left", "center"),
@@ -50,12 +51,14 @@ def tradeoff(
     undefended: Point,
     labels: Mapping[str, Sequence[str]] | None = None,
     columns: int | None = None,
+    unjoined: Collection[str] = (),
 ) -> Picture:
     """Test accuracy (right is better) against highest advantage (down is better), by series.
 
     The undefended model is a star with a dotted cross; thin crosses are 95 % intervals. `labels`
     writes beside the points of a series. With `columns`, each series has a panel of its own, in
-    rows of so many, and the others stand behind it in grey.
+    rows of so many, and the others stand behind it in grey. No line joins the points of the series
+    in `unjoined`: they are kinds, not strengths.
     """
     texts = labels or {}
     everything = [point for points in series.values() for point in points]
@@ -63,7 +66,7 @@ def tradeoff(
     def draw_plane(figure: FigureBase) -> None:
         axes = figure.subplots()
         for place, (name, points) in enumerate(series.items()):
-            _draw_series(axes, points, place, name)
+            _draw_series(axes, points, place, name, joined=name not in unjoined)
         _draw_undefended(axes, undefended)
         _frame(axes, [*everything, undefended])
         written = [text for name in series for text in _texts_of(name, series, texts)]
@@ -75,10 +78,10 @@ def tradeoff(
         grid = panel_grid(figure, len(series), columns or 1, sharex=True, sharey=True)
         for place, (axes, (name, points)) in enumerate(zip(grid, series.items(), strict=True)):
             _draw_behind(axes, [some for other, some in series.items() if other != name])
-            _draw_series(axes, points, place, name)
+            _draw_series(axes, points, place, name, joined=name not in unjoined)
             _draw_undefended(axes, undefended)
             axes.set_title(name)
-        _frame(grid[0], [*everything, undefended])
+        _frame(grid[0], [*everything, undefended], right=0.16)  # for labels
         width = 470 / (columns or 1)
         for axes, (name, points) in zip(grid, series.items(), strict=True):
             written = _texts_of(name, series, texts)
@@ -101,7 +104,9 @@ def tradeoff(
     )
 
 
-def _draw_series(axes: Axes, points: Sequence[Point], place: int, name: str) -> None:
+def _draw_series(
+    axes: Axes, points: Sequence[Point], place: int, name: str, *, joined: bool
+) -> None:
     accuracy = band_of(point[0] for point in points)
     advantage = band_of(point[1] for point in points)
     axes.errorbar(
@@ -112,6 +117,7 @@ def _draw_series(axes: Axes, points: Sequence[Point], place: int, name: str) -> 
         color=COLORS[place],
         marker=MARKERS[place],
         markersize=5,
+        linestyle="-" if joined else "none",
         linewidth=1,
         elinewidth=0.5,
         label=name,
@@ -130,12 +136,12 @@ def _draw_undefended(axes: Axes, undefended: Point) -> None:
     draw_dotted_cross(axes, x, y)
 
 
-def _frame(axes: Axes, points: Sequence[Point]) -> None:
+def _frame(axes: Axes, points: Sequence[Point], *, right: float = MARGIN) -> None:
     """Show all points; an interval of few trainings may reach beyond the frame."""
     places = np.array([(x.value, y.value) for x, y in points])
-    low = places.min(axis=0) - MARGIN
-    high = places.max(axis=0) + MARGIN
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    left, bottom = places.min(axis=0) - MARGIN
+    end, top = places.max(axis=0)
+    axes.set(xlim=(left, end + right), ylim=(bottom, top + MARGIN))
 
 
 def _texts_of(
@@ -188,9 +194,9 @@ def _text_box(text: str, at: np.ndarray, place: tuple[float, float, str, str]) -
     right, up, across, along = place
     width = LETTER_WIDTH * len(text)
     left = at[0] + right - (width if across == "right" else 0)
-    below = {"bottom": 0, "center": TEXT_SIZE / 2, "top": TEXT_SIZE}[along]
+    below = {"bottom": 0, "center": LINE_HEIGHT / 2, "top": LINE_HEIGHT}[along]
     bottom = at[1] + up - below
-    return left, bottom, left + width, bottom + TEXT_SIZE
+    return left, bottom, left + width, bottom + LINE_HEIGHT
 
 
 def _covered(box: Box, taken: Sequence[Box], size: tuple[float, float]) -> float:

@@ -1,0 +1,72 @@
+"""The plan `past` as lessons ask it: PAST's settings, each with all its seeds, and their controls.
+
+    tunings = Tunings(results("past", PROFILE))
+    tunings.find(lam=1e-3, alpha=1.5)                   # what is not named is as usual
+    tunings.by("lam", alpha=0.0)                        # uniform ℓ1, by its strength
+    tunings.by("epochs", lam=1e-3, alpha=1.5)           # by the length of the tuning
+    nearest(one, tunings.by("lam", alpha=0.0))          # the λ of the control of equal accuracy
+
+Tuning with λ = 0 says what is usual: the rate, the epochs, and every switch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from mialib.experiments import Results
+
+
+@dataclass(frozen=True, eq=False)
+class Tunings:
+    """What was tuned, and what it started from."""
+
+    results: Results
+
+    @cached_property
+    def undefended(self) -> Results:
+        return self.results.find(defense="Plain")
+
+    @cached_property
+    def unpunished(self) -> Results:
+        """Tuned as long as the others, with λ = 0."""
+        return self.results.find(defense="Past", lam=0.0)
+
+    @property
+    def usual(self) -> dict[str, Any]:
+        """The settings of the control with λ = 0, which the others share."""
+        return self.unpunished.rows[0].settings
+
+    def find(self, **changes: Any) -> Results:
+        """One setting that differs from the usual by these words."""
+        return self.results.find(**self.usual | changes)
+
+    def by(self, name: str, **changes: Any) -> dict[float, Results]:
+        """Every setting that differs by these words, and by any value of `name`, in its order.
+
+        Left out are λ = 0, and settings of which a training diverged.
+        """
+        wanted = self.usual | changes
+        del wanted[name]
+        found = {}
+        for one in self.results.where(**wanted).settings():
+            is_whole = not any(row.failure for row in one.rows)
+            settings = one.rows[0].settings
+            if is_whole and settings["lam"] > 0:
+                found[settings[name]] = one
+        return dict(sorted(found.items()))
+
+
+def accuracy_apart(one: Results, other: Results) -> float:
+    """The accuracy of one setting minus that of another, on the average over their common seeds."""
+    common = {row.seed for row in one.rows} & {row.seed for row in other.rows}
+    here = one.seeds(common).by_seed("accuracy")
+    there = other.seeds(common).by_seed("accuracy")
+    return float(here.mean() - there.mean())
+
+
+def nearest(one: Results, controls: Mapping[float, Results]) -> float:
+    """The strength of the control whose accuracy is nearest."""
+    return min(controls, key=lambda strength: abs(accuracy_apart(one, controls[strength])))
