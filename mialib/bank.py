@@ -222,6 +222,8 @@ def load(name: str = "letters", *, views: bool = False) -> Bank:
 
 def without_views(bank: Bank) -> Bank:
     """The bank as if its models had been asked about each record once, as it is."""
+    if not isinstance(bank, Bank):
+        raise TypeError(f"Expected a Bank, found {type(bank).__name__}.")
     population = bank.population
     if population is not None:
         population = replace(population, views=None)

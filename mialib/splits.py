@@ -250,6 +250,7 @@ def dealt_records(n: int, inference: float = 0.0) -> int:
     >>> dealt_records(3000, inference=0.2)
     2400
     """
+    check_range(0, np.inf, whole=True, n=n)
     check_range(0, 0.5, inference=inference)
     return n - round(float(inference) * n)
 

@@ -525,6 +525,8 @@ def _setting_name(row: Row) -> str:
 
 def _inside(facts: dict[str, Any], path: Sequence[str]) -> Any:
     for name in path:
+        if not isinstance(facts, dict):
+            raise ValueError(f"There is no fact {name!r} inside {facts!r}.")
         facts = facts[check_choice("fact", name, facts)]
     return facts
 

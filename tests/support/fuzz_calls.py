@@ -6,6 +6,7 @@ never changed is made once, in the cached functions at the top.
 
 import os
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from unittest import mock
@@ -227,6 +228,11 @@ def one_setting() -> experiments.Results:
     return table().find(defense="Plain")
 
 
+def table_with_facts() -> experiments.Results:
+    rows = tuple(replace(row, facts={"weights": {"gini": 0.5}}) for row in table().rows)
+    return replace(table(), rows=rows)
+
+
 @cache
 def small_plan() -> experiments.Plan:
     return experiments.load("baskets", "quick")
@@ -346,6 +352,8 @@ CALLS = {
     "mialib.bank.Bank.take": lambda: Call(small_bank().take, np.arange(4), np.arange(10)),
     "mialib.bank.Bank.save": lambda: Call(small_bank().save, folder() / "again.npz"),
     "mialib.bank.Bank.read": lambda: Call(bank.Bank.read, saved_bank()),
+    "mialib.bank.without_views": lambda: Call(bank.without_views, bank.load("letters")),
+    "mialib.splits.dealt_records": lambda: Call(splits.dealt_records, 100, inference=0.2),
     "mialib.bank.load": lambda: Call(bank.load, "letters"),
     # Records and splits.
     "mialib.data.load": lambda: Call(data.load, "digits", size=30),
@@ -626,6 +634,12 @@ CALLS = {
     ),
     "mialib.experiments.tables.Results.paired": lambda: Call(
         one_setting().paired, table().find(defense="Past"), "tpr", "loss", fpr=0.1
+    ),
+    "mialib.experiments.tables.Results.defense_level": lambda: Call(
+        one_setting().defense_level, "loss"
+    ),
+    "mialib.experiments.tables.Results.fact": lambda: Call(
+        table_with_facts().fact, "weights", "gini"
     ),
     "mialib.experiments.tables.Results.roc": lambda: Call(
         one_setting().roc, "loss", np.linspace(0, 1, 11)

@@ -69,9 +69,7 @@ def labelled_planes(
             for name, points in series.items():
                 _draw_series(axes, _by_label(points), name)
             axes.margins(0.12)
-            for name, points in series.items():
-                if isinstance(points, Mapping):
-                    _write_labels(axes, points, name)
+            _write_labels(axes, series)
             axes.set(title=title, xlabel=xlabel, ylabel=upward[title])
         joint_legend(figure, grid, columns=5)
 
@@ -110,17 +108,23 @@ def _draw_series(axes: Axes, points: Mapping[str, Point], name: str) -> None:
     axes.vlines(x.value, y.low, y.high, color=color, linewidth=0.5)
 
 
-def _write_labels(axes: Axes, points: Mapping[str, Point], name: str) -> None:
+def _write_labels(axes: Axes, series: Mapping[str, Labelled]) -> None:
     """Those of points without γ stand on the left, the others on the right."""
-    at_left = name == "without γ"
-    side = {"offset": (-7, -3), "ha": "right"} if at_left else {"offset": (7, -3), "ha": "left"}
-    low, high = axes.get_ylim()
-    written = []
-    for label, (x, y) in points.items():
-        at = (value_of(x), value_of(y))
-        if all(abs(at[1] - height) > 0.045 * (high - low) for height in written):
-            write_beside(axes, [label], [at], fontsize=9, **side)
-            written.append(at[1])
+    width = np.ptp(axes.get_xlim())
+    height = np.ptp(axes.get_ylim())
+    written: list[tuple[float, float]] = []
+    for name, points in series.items():
+        sign, ha = (-1, "right") if name == "without γ" else (1, "left")
+        for label, (x, y) in points.items() if isinstance(points, Mapping) else ():
+            place = (value_of(x) + sign * 0.08 * width, value_of(y))
+            is_free = all(
+                abs(place[0] - other[0]) > 0.12 * width or abs(place[1] - other[1]) > 0.05 * height
+                for other in written
+            )
+            if is_free:
+                at = (value_of(x), value_of(y))
+                write_beside(axes, [label], [at], offset=(7 * sign, -3), ha=ha, fontsize=9)
+                written.append(place)
 
 
 def setting_tables(

@@ -183,10 +183,11 @@ def round_view(
 def _draw_shares(axes: Axes, shares: Mapping[str, float], dark: str, overall: float) -> None:
     names = [short_layer(name) for name in shares]
     colors = [COLOR["mark"] if name == dark else COLOR["target"] for name in shares]
-    axes.bar(names, [100 * share for share in shares.values()], color=colors)
+    percent = [100 * share for share in shares.values()]
+    axes.vlines(range(len(names)), 0, percent, color=colors, linewidth=14)
     axes.axhline(100 * overall, color=COLOR["chance"], linestyle=LINE["chance"])
     axes.set(ylim=(0, 100), ylabel="percent that remains", xlim=(-0.7, len(names) - 0.3))
-    axes.tick_params(axis="x", labelsize=9, rotation=90)
+    axes.set_xticks(range(len(names)), names, fontsize=9, rotation=90)
     axes.grid(axis="x", visible=False)
 
 
