@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from IPython.display import Markdown
 
 from mialib.course.plots.spoken import brief
+from mialib.errors import check_choice
 from mialib.estimates import Estimate, Evaluation
 from mialib.experiments import Results
 from mialib.experiments.repeats import InTurn
@@ -148,16 +149,19 @@ def in_turn(reached: Mapping[str, InTurn]) -> Markdown:
     )
 
 
-def by_name(trainings: Results) -> dict[str, Results]:
-    """Every setting by what its plan calls it, and by what tells it from others so called.
+def by_name(trainings: Results, *wanted: str) -> dict[str, Results]:
+    """Settings by what their plan calls them, and by what tells them from others so called.
 
-    headlines.by_name(results("photographs", PROFILE))["PAST, α = 2"]
+    Those that are `wanted`, or all:
+
+    by_name(results("photographs", PROFILE), "undefended", "PAST")["PAST, α = 2"]
     """
     families: dict[str, list[Results]] = {}
     for one in trainings.settings():
         families.setdefault(one.rows[0].settings["called"], []).append(one.finished())
     named = {}
-    for called, family in families.items():
+    for called in wanted or families:
+        family = families[check_choice("setting", called, families)]
         varied = [name for name in SYMBOLS if _differs(name, family)]
         for one in family:
             words = [f"{SYMBOLS[name]} = {one.rows[0].settings[name]:g}" for name in varied]

@@ -115,7 +115,7 @@ assert torch.allclose(flat(model), flat(library), atol=1e-5)
 
 # %% [markdown]
 # ## Mixup and MMD from scratch
-# **Mixup** trains on $s x_i + (1 - s) x_j$, a mixture of two members in random shares, with the two labels in the same shares. **MMD** (maximum mean discrepancy) is
+# **Mixup** trains on $s x_i + (1 - s) x_j$, a mixture of two members, with their labels in the same shares; $s$ comes from a Beta($a$, $a$) distribution. **MMD** (maximum mean discrepancy) is
 # a distance between two *clouds* of points, here the outputs on members and on non-members, by a kernel $k(a, b) = e^{-\lVert a - b \rVert^2 / 2}$:
 #
 # $$\mathrm{MMD}^2 = \overline{k(\text{members})} + \overline{k(\text{others})} - 2\,\overline{k(\text{members}, \text{others})}.$$
@@ -154,7 +154,7 @@ assert torch.allclose(mixup_loss(model, share, partner), library)
 
 # %% [markdown]
 # ## Distillation and DMP from scratch
-# A trained **teacher** answers; a fresh **student** learns the answers, not the labels. Plain distillation asks the teacher about its members. **DMP** (distillation
+# A trained **teacher** answers; a fresh **student** learns the answers, not the labels. (Both may divide their logits by a *temperature* τ; here it is 1.) Plain distillation asks the teacher about its members. **DMP** (distillation
 # for membership privacy) asks it about *other* records, so that the student never meets a member. The paper picks those where the teacher's answers have a low
 # entropy, which are said to depend little on any single member.
 
@@ -225,8 +225,8 @@ if importlib.util.find_spec("opacus"):
     assert torch.allclose(ours, flat(library), atol=1e-6)
 
 # %% [markdown]
-# The library leaves this, and the counting of ε, to **Opacus**. Batch normalisation would mix the records of a batch, so DP-SGD has to replace it, and a fair comparison then
-# needs the replaced network without noise. The course's CNN has no normalisation: here nothing is replaced.
+# The library leaves this, and the counting of ε, to **Opacus**. Batch normalisation mixes the records of a batch, so DP-SGD would have to replace it. The course's CNN has
+# no normalisation, so the network stays as it is.
 #
 # ## What an epoch costs
 # Processor seconds of one thread, measured now on {{len(profiles.load(PROFILE).images.but(size=900).side_records().train)}} members. **Predict** the order.
@@ -244,8 +244,7 @@ lines += [f"| {name} | {one.seconds:.3f} | {one.ratio:.1f} |" for name, one in c
 Markdown("\n".join(lines))
 
 # %% [markdown]
-# AdvReg pays for its attacker's passes, Mixup+MMD for a second pass over members *and* partners, DP-SGD for a gradient of every record. Distillation and DMP
-# train *two* models.
+# Distillation and DMP train *two* models, so count their epochs twice.
 
 # %% [markdown]
 # ## What each is worth
@@ -313,7 +312,7 @@ copied = distilled[1.0].paired(plain, "highest")
 # {{against(paid["Mixup+MMD"])}} the undefended one ({{paid["Mixup+MMD"]}}). A student that learns the answers *on the members* may copy the leak with them: with τ = 1 its
 # advantage is {{against(copied)}} the teacher's ({{copied}}).
 #
-# Some strengths, with the strongest attack by each of three numbers (n = {{int(plain.is_member.sum()):,}} + {{int((~plain.is_member).sum()):,}} records):
+# Some strengths, with the strongest attack by each of three numbers (DP-SGD learns at a rate of {{private[1.0].rows[0].settings["lr"]}}, all others at {{plain.rows[0].settings["lr"]}}; n = {{int(plain.is_member.sum()):,}} + {{int((~plain.is_member).sum()):,}} records):
 
 # %%
 shown = {"undefended": plain, "AdvReg, α 3": advreg[3.0], "mixup alone": both[0.0]}
@@ -469,7 +468,7 @@ print(f"ε promised: {promised}; refuted: {disproved}")
 # %% [markdown]
 # ## PAST on top
 # Table 2 of the PAST paper tunes models that were trained with another defense, and "consistently achieves higher P1 scores compared to the original defended
-# methods"; P1 joins accuracy and the highest advantage in one number (notebook 06). We tune five starts for {{learned.where(defense="Past").rows[0].settings["epochs"]}} epochs with α = 1.5. Tuning drops the first defense, as the
+# methods"; P1 joins accuracy and the highest advantage in one number (notebook 06). We tune five starts for {{learned.where(defense="Past").rows[0].settings["epochs"]}} epochs, with the exponent α = 1.5 and three weights λ of the penalty. Tuning drops the first defense, as the
 # authors' working repository does (`Fujump/MLHospital` at commit 087beb6), so the control is the same tuning with λ = 0. **Predict**: does P1 rise everywhere?
 
 # %%
@@ -592,8 +591,7 @@ checks.check_least_epsilon(least_epsilon)
 
 # %% [markdown]
 # ## Recap
-# - AdvReg plays against an attacker, Mixup+MMD pulls two clouds together, DMP's student never meets a member, DP-SGD cuts and blurs.
-# - The price is data, a network, time, and accuracy. From {{plain.highest().value:.2f}} undefended, DMP comes down to {{dmp["all"].highest()}}, Mixup+MMD at λ = 3 to
+# - The price of a learned defense is data, a network, time, and accuracy. From {{plain.highest().value:.2f}} undefended, DMP comes down to {{dmp["all"].highest()}}, Mixup+MMD at λ = 3 to
 #   {{both[3.0].highest()}}.
 # - A promise (ε) holds for every attack; a measured advantage for those that were tried.
 # - Tuning by PAST drops the defense before it. With λ = 0.001 P1 {{counted[1e-3]}}.

@@ -7,6 +7,7 @@
 """
 
 from collections.abc import Iterable, Mapping
+from math import isnan
 
 from mialib.estimates import Estimate
 
@@ -17,15 +18,15 @@ def spoken(numbers: Mapping[str, float], form: str = "z.2f") -> str:
 
 
 def brief(estimate: Estimate, digits: int = 2) -> str:
-    """The value and its interval, or the note that says why there is none.
+    """The value and its interval; the value alone of one training, or why there is no number.
 
-    >>> brief(Estimate(0.5512, 0.5333, 0.5689))
-    '0.55 [0.53, 0.57]'
+    >>> brief(Estimate(0.5512, 0.5333, 0.5689)), brief(Estimate(0.5512))
+    ('0.55 [0.53, 0.57]', '0.55')
     """
-    if estimate.note:
-        return estimate.note
     value, low, high = (f"{number:z.{digits}f}" for number in estimate.triple)
-    return f"{value} [{low}, {high}]"
+    if isnan(estimate.value):
+        return estimate.note
+    return value if isnan(estimate.low) else f"{value} [{low}, {high}]"
 
 
 def spoken_points(points: Iterable[tuple[Estimate, Estimate]], form: str = "z.2f") -> str:
