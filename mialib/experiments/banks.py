@@ -15,6 +15,7 @@ population of records that no model holds. Logits are kept as float16.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -162,13 +163,13 @@ def population_of(configuration: Configuration) -> Records:
     return everything.take(drawn)
 
 
-def _logits(networks: list[nn.Module], records: Records) -> np.ndarray:
+def _logits(networks: Sequence[nn.Module], records: Records) -> np.ndarray:
     """(models, n, classes), as they are kept."""
     answers = [query.predict(network, records) for network in networks]
     return np.stack(answers).astype(np.float16)
 
 
-def _views(networks: list[nn.Module], records: Records) -> np.ndarray | None:
+def _views(networks: Sequence[nn.Module], records: Records) -> np.ndarray | None:
     """φ on the shifted records: (models, views, n); nothing where records are no images."""
     if records.x.ndim != 4:
         return None

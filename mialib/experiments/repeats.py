@@ -29,7 +29,7 @@ from mialib import metrics
 from mialib.errors import as_array, check_range
 from mialib.estimates import Estimate
 
-DRAWS = 400  # of the records; the interval needs their variance only
+DRAWS = 200  # of the records; the interval needs their variance only
 CONFIDENCE = 0.95
 
 

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,6 +52,17 @@ NUMBERS = {
     "defense_level": (0.0, 200.0),
     "loss_gap": (-np.inf, np.inf),
 }
+
+
+USUAL_FPRS = (0.01, 0.001)
+Curves = list[tuple[np.ndarray, np.ndarray]]  # FPR and TPR of each seed, in every draw
+
+
+class CurveNumbers(NamedTuple):
+    """What an attack's curves say, (seeds, 1 + draws) each."""
+
+    auc: np.ndarray
+    tpr: dict[float, np.ndarray]  # at each of USUAL_FPRS
 
 
 @dataclass(frozen=True)
@@ -369,7 +380,7 @@ class Results:
         return counts.mean_of_members(is_called) - counts.mean_of_non_members(is_called)
 
     def _draw_auc(self, counts: RecordCounts, attack: str) -> np.ndarray:
-        return np.stack([metrics.area(*curve) for curve in self._curves(counts, attack)])
+        return self._curve_numbers(counts, attack).auc
 
     def _draw_tpr(self, counts: RecordCounts, attack: str, *, fpr: float = 0.01) -> np.ndarray:
         non_members = int((~self.is_member).sum())
@@ -379,8 +390,24 @@ class Results:
                 "non-members. Ask for a higher FPR."
             )
         limit = float(fpr)
-        curves = self._curves(counts, attack)
-        return np.stack([metrics.largest_tpr(*curve, limit) for curve in curves])
+        if limit in USUAL_FPRS:
+            return self._curve_numbers(counts, attack).tpr[limit]
+        return _largest_tpr(self._curves(counts, attack), limit)
+
+    def _curve_numbers(self, counts: RecordCounts, attack: str) -> CurveNumbers:
+        """They are kept: whoever asks for an AUC asks for the TPR too, and curves are dear."""
+        key = (attack, len(counts.members))
+        if key not in self._known_numbers:
+            curves = self._curves(counts, attack)
+            self._known_numbers[key] = CurveNumbers(
+                auc=np.stack([metrics.area(*curve) for curve in curves]),
+                tpr={fpr: _largest_tpr(curves, fpr) for fpr in USUAL_FPRS},
+            )
+        return self._known_numbers[key]
+
+    @cached_property
+    def _known_numbers(self) -> dict[tuple[str, int], CurveNumbers]:
+        return {}
 
     def _draw_highest(
         self, counts: RecordCounts, number: str = "advantage", **options: Any
@@ -406,7 +433,7 @@ class Results:
         by_attack = [self._numbers(counts, number, name, **options) for name in self.attacks]
         return np.stack(by_attack, axis=1)
 
-    def _curves(self, counts: RecordCounts, attack: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _curves(self, counts: RecordCounts, attack: str) -> Curves:
         """FPR and TPR of each seed, in every draw: (1 + draws, points) each."""
         ranks = self.ranks[:, self._place(attack)]
         return [metrics.weighted_roc(one, counts.members, counts.non_members) for one in ranks]
@@ -541,6 +568,11 @@ def _as_seeds(chosen: Iterable[int]) -> set[int]:
     if seeds.ndim != 1:
         raise ValueError(f"Expected several seeds, such as [0, 1], found {chosen!r}.")
     return set(seeds.tolist())
+
+
+def _largest_tpr(curves: Curves, fpr: float) -> np.ndarray:
+    """(seeds, 1 + draws)."""
+    return np.stack([metrics.largest_tpr(*curve, fpr) for curve in curves])
 
 
 def _tpr_at(curve: metrics.Roc, limits: np.ndarray) -> np.ndarray:

@@ -248,7 +248,7 @@ Markdown("\n".join(lines))
 
 # %% [markdown]
 # ## What each is worth
-# The papers say of themselves: AdvReg brings attacks "close to the random guess" with "a negligible cost in terms of the classification error"; Mixup+MMD works "with
+# The papers' claims: AdvReg brings attacks "close to the random guess" with "a negligible cost in terms of the classification error"; Mixup+MMD works "with
 # minimal impact on testing accuracy"; DMP "preserves the utility of the resulting models significantly better than prior defenses".
 #
 # Our trainings repeat the course's image model with several seeds, each target with a shadow that was defended alike.
@@ -307,10 +307,10 @@ gained, paid = (
 copied = distilled[1.0].paired(plain, "highest")
 
 # %% [markdown]
-# **What to see.** DMP, asked about all reference records, changes the highest advantage by {{gained["DMP"]}}; its accuracy is {{against(paid["DMP"])}} that of the
-# undefended model ({{paid["DMP"]}}). Mixup+MMD at its authors' λ = 3 changes the advantage by {{gained["Mixup+MMD"]}}, and its accuracy is
-# {{against(paid["Mixup+MMD"])}} the undefended one ({{paid["Mixup+MMD"]}}). A student that learns the answers *on the members* may copy the leak with them: with τ = 1 its
-# advantage is {{against(copied)}} the teacher's ({{copied}}).
+# **What to see.** DMP, asked about all reference records, changes the highest advantage by {{gained["DMP"].value:.2f}}; its accuracy is {{against(paid["DMP"])}} the
+# undefended one ({{paid["DMP"].value:.2f}}). Mixup+MMD at its authors' λ = 3 changes the advantage by {{gained["Mixup+MMD"].value:.2f}}, and its accuracy is
+# {{against(paid["Mixup+MMD"])}} the undefended one ({{paid["Mixup+MMD"].value:.2f}}). A student that learns the answers *on the members* may copy the leak: with τ = 1 its
+# advantage is {{against(copied)}} the teacher's.
 #
 # Some strengths, with the strongest attack by each of three numbers (DP-SGD learns at a rate of {{private[1.0].rows[0].settings["lr"]}}, all others at {{plain.rows[0].settings["lr"]}}; n = {{int(plain.is_member.sum()):,}} + {{int((~plain.is_member).sum()):,}} records):
 
@@ -344,7 +344,7 @@ mixup_alone, auc_alone, _, trade, kept, *_ = changes.values()
 
 # %% [markdown]
 # ## Turn every knob
-# Move each strength and watch the accuracy *and* the three numbers of the strongest attack; 0 is plain training. *Think!* Which defense lowers the highest advantage
+# Move each strength; 0 is plain training. *Think!* Which defense lowers the highest advantage
 # and leaves the TPR at 1 % FPR where it was?
 
 # %%
@@ -404,7 +404,7 @@ most_noise = standings["DP-SGD"][max(private)]
 
 # %% [markdown]
 # ## Who wins the game?
-# If AdvReg's classifier won, its attacker would end at an accuracy of 0.5. The history holds what the attacker reached in every epoch, on the records it learned from.
+# If AdvReg's classifier won, its attacker would end at an accuracy of 0.5. Here is what it reached in every epoch, on the records it learned from.
 
 # %%
 game = {}
@@ -529,8 +529,8 @@ Markdown("\n".join(lines))
 
 # %% [markdown]
 # ## Exercise 11.1 · difficulty 3/5 · about 15 minutes
-# Find a partner of the same class for every record of a batch, without a loop over records. (In `colaalex111/MMD-mixup-Defense` at commit 0d64bbf the last record of a class is never
-# drawn, and a class with only one record stops the program.)
+# Find a partner of the same class for every record of a batch, without a loop over records. (The authors' code, `colaalex111/MMD-mixup-Defense` at
+# commit 0d64bbf, never draws the last one of a class.)
 
 # %%
 from mialib.course.exercises import lesson_11 as checks

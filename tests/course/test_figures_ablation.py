@@ -12,7 +12,7 @@ def test_an_epoch_says_its_own_numbers():
     assert first.numbers == {"test accuracy, PAST": 0.5, "test accuracy, λ = 0": 0.5}
     second = epoch_view(1)
     assert second.numbers["test accuracy, PAST"] == 0.3
-    assert "At epoch 1: test accuracy, PAST 0.30" in second.caption
+    assert "At epoch 1: test accuracy 0.30 (PAST), 0.50 (λ = 0)." in second.caption
     assert second.png != first.png
 
 

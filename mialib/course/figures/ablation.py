@@ -234,10 +234,18 @@ def epoch_view(
         draw,
         alt=f"{len(curves)} panels of curves by tuning epoch with a line at epoch {epoch}, the "
         f"learning rate below them. At epoch {epoch}: {spoken(numbers, 'z.3f')}.",
-        caption=f"At epoch {epoch}: {spoken(numbers)}. Means over trainings; grey: the learning "
-        f"rate's shape{diamonds}.",
+        caption=f"At epoch {epoch}: {_by_quantity(curves, epoch)}. Means over trainings; grey: the "
+        f"learning rate's shape{diamonds}.",
         size=(9.2, 2.9),
         numbers=numbers,
+    )
+
+
+def _by_quantity(curves: Mapping[str, Mapping[str, Sequence[float]]], epoch: int) -> str:
+    """Each quantity once, with the number of every arm."""
+    return listed(
+        f"{quantity} " + ", ".join(f"{curve[epoch]:z.2f} ({arm})" for arm, curve in arms.items())
+        for quantity, arms in curves.items()
     )
 
 

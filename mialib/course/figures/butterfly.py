@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -277,7 +278,7 @@ def _draw_arm(
 ) -> None:
     """The arm at `place` among `count`: a little above or below the middle of its rows."""
     shift = 0.3 * (place - (count - 1) / 2)
-    style = {"color": COLORS[place], "marker": MARKERS[place], "linestyle": "none"}
+    style: dict[str, Any] = {"color": COLORS[place], "marker": MARKERS[place], "linestyle": "none"}
     for row, values in enumerate(by_row):
         if len(values) == 0:
             continue
