@@ -306,11 +306,11 @@ def level_view(level: float) -> plots.Picture:
 
 show(plots.small_multiples(level_view, level=[1, 5]), name="06_knobs")
 weakest = next(iter(smooth))
-gentle = smooth[weakest].paired(plain, "highest")
+gentle = smooth[weakest].paired(plain, "highest", "auc")
 corner = smooth[weakest].paired(plain, "highest", "tpr", fpr=0.01)
 
 # %% [markdown]
-# **What to see.** Label smoothing does harm from the start: at ε = {{weakest:g}} the highest advantage is {{words(gentle)}} ({{gentle}}), and the highest TPR at 1 % FPR is
+# **What to see.** Label smoothing does harm from the start: with ε = {{weakest:g}} the strongest attack's AUC is already higher ({{gentle}}), and its TPR at 1 % FPR is
 # {{words(corner)}} ({{corner}}). At their strongest most defenses leave little to attack and little to use. What matters lies between.
 
 # %% [markdown]
@@ -354,14 +354,14 @@ ranked = sorted(chosen, key=lambda name: chosen[name].by_seed("highest").mean())
 apart = chosen[ranked[0]].paired(chosen[ranked[1]], "highest")
 
 # %% [markdown]
-# **What to see.** By the highest advantage, *lower* than undefended: {{those("advantage", "lower")}}; *higher*: {{those("advantage", "higher")}}. Lowest of all lies {{ranked[0]}}; compared with the
-# next, {{ranked[1]}}, it is {{words(apart)}} ({{apart}}).
+# **What to see.** By the highest advantage, *lower* than undefended: {{those("advantage", "lower")}}; *higher*: {{those("advantage", "higher")}}; *not told apart*:
+# {{those("advantage", "not told apart")}}. Lowest of all lies {{ranked[0]}}; compared with the next, {{ranked[1]}}, it is {{words(apart)}} ({{apart}}).
 #
-# The TPR at 1 % FPR tells another story: lower for {{those("TPR", "lower")}}, higher for {{those("TPR", "higher")}}. In that corner the undefended model gives
-# these attacks only {{plain.highest("tpr", fpr=0.01).value:.1%}} of its members, so there is little to protect, and something to spoil.
+# By the highest TPR at 1 % FPR, lower: {{those("TPR", "lower")}}; higher: {{those("TPR", "higher")}}. In that corner the undefended model gives these attacks only
+# {{plain.highest("tpr", fpr=0.01).value:.1%}} of its members, so there is little to protect, and something to spoil.
 #
-# Early stopping has a cost that the table does not show. It takes a tenth of the records out of training; here every setting gave them up, which is fair to the others, but a model of
-# your own would pay for them.
+# Early stopping has costs that the table does not show. It takes a tenth of the records out of training; here every setting gave them up, but a model of your own would pay for them. And its
+# knob is coarse: with little patience, training ends before it has begun.
 
 # %% [markdown]
 # ## Does a smaller gap leak less?
@@ -422,18 +422,22 @@ lost = everyone[poorest].paired(plain, "accuracy")
 # **What to see.** Below the thick line P1 is higher than undefended. The least accurate model whose gain is sure is {{poorest}}: its accuracy is {{words(lost)}} ({{lost}}), and its P1
 # {{words(gained[poorest])}} ({{gained[poorest]}}). P1 trades accuracy for privacy at a rate that nobody chose; a hospital and a photo app would not agree on it.
 #
-# And the best of {{len(everyone)}} settings is partly the luckiest. Suppose we had trained only once, and picked the highest P1. What would that setting reach in the other trainings?
+# One caution more. The best of {{len(everyone)}} settings may be the luckiest. Suppose we had trained only once, and picked the highest P1: what would that setting reach in the other trainings?
 
 # %%
 scores = np.array([one.by_seed("p1") for one in everyone.values()])  # (settings, trainings)
 winners = scores.argmax(axis=0)
 others = [np.delete(scores[winner], seed).mean() for seed, winner in enumerate(winners)]
 print("winners:", [list(everyone)[winner] for winner in winners])
-print(f"P1 {scores.max(axis=0).mean():.3f} where picked, {np.mean(others):.3f} in the others")
+luck = (
+    "One setting wins every time, so here luck does not choose"
+    if len(set(winners)) == 1
+    else f"{len(set(winners))} different settings win, so luck has a say in the choice"
+)
 
 # %% [markdown]
-# The winner's P1 is {{scores.max(axis=0).mean():.3f}} in the training that picked it and {{np.mean(others):.3f}} in the others. In {{len(plain)}} trainings {{len(set(winners))}} {{"setting wins" if len(set(winners)) == 1 else "different settings win"}}. Choose a strength on trainings
-# and records that you do not report on.
+# The winner's P1 is {{scores.max(axis=0).mean():.3f}} in the training that picked it and {{np.mean(others):.3f}} in the others. {{luck}}. You know that only after training again; so
+# choose a strength on trainings and records that you do not report on.
 
 # %% [markdown]
 # PHOTOGRAPHS
@@ -502,7 +506,7 @@ checks.check_choose_strength(choose_strength)
 # - Under one promise of accuracy, the highest advantage is lower with {{those("advantage", "lower")}}. A refinement of ℓ1 must beat *these*; notebooks 08 and 09 ask whether PAST does.
 # - Defenses on the outputs can raise the risk: smoothing with ε = {{worst:g}} changes the highest advantage by {{rise}}, while the loss gap shrinks.
 # - Try many attacks: {{len(weaker)}} of {{len(moved)}} are fooled by a penalty that helps {{len(stronger)}} others.
-# - P1 hides which of the two was paid with, and the best of many settings is partly luck.
+# - P1 hides whether privacy was paid for with accuracy. Promise an accuracy instead, and choose on records that you do not report on.
 #
 # ## What this does not show
 # - Small letters, one small network. Where training is long and data plenty, regularisers may cost more, and smoothing may behave.

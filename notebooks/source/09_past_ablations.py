@@ -14,7 +14,7 @@
 
 # %% [markdown]
 # ## Take it apart
-# PAST does several things at once. It trains for longer. It pulls weights towards zero. It pulls the sensitive ones harder. And with a larger α it
+# PAST does several things at once. It trains for longer, it pulls weights towards zero, it pulls the sensitive ones harder, and with a larger α it
 # pulls harder in total. Any of these may lower the attacks. An **ablation** takes one away at a time and asks what is lost.
 #
 # The plan of notebook 08 has them all. As there, λ is the strength of the penalty, γ a weight's sensitivity over its module's mean, and α the power that
@@ -91,14 +91,14 @@ gap = setting.paired(uniform[1e-3], "loss_gap")
 weak = grid[3e-4, 1.5].paired(plain, "mean")
 
 # %% [markdown]
-# **What to see.** At λ = 0.001 the step from α = 0 to α = 1.5 changes the loss gap by {{gap}}. But a gap that closes need not protect: λ = 0.0003 and α = 1.5 nearly halve it, and the mean advantage, against the undefended model, is
+# **What to see.** At λ = 0.001 the step from α = 0 to α = 1.5 changes the loss gap by {{gap}}. But a gap that closes need not protect: λ = 0.0003 and α = 1.5 take it from {{plain.loss_gap().value:.1f}} to {{grid[3e-4, 1.5].loss_gap().value:.1f}}, and the mean advantage is
 # {{verb(weak)}} ({{weak}}). And the range is narrow: of {{len(lambdas) * len(alphas)}} settings {{diverged}} diverge with some seed, and {{len(lost)}} more lose over 0.1 of the accuracy.
 
 # %% [markdown]
 # ## ℓ1, ℓ2, with and without γ
 # The paper tunes in four ways (Fig. 5a) and finds that "PAST (L1+Ours) outperformed the others". Here are the four. On the right
-# are points stored in a notebook of the authors' working repository (`Fujump/MLHospital` @087beb6; CIFAR-100, ResNet-18, eight attacks). Read them with care: stored outputs
-# may be stale, and it is unclear whether their ℓ1 was tuned, as the paper says, or trained from scratch, as that repository's class for ℓ1 does.
+# are points stored in a notebook of the authors' working repository (`Fujump/MLHospital` @087beb6; CIFAR-100, ResNet-18), with a caveat: stored outputs
+# may be stale, and it is unclear whether their ℓ1 was tuned, as the paper says, or trained from scratch, as that repository's class does.
 #
 # **Predict** which curve runs lowest.
 
@@ -144,7 +144,7 @@ rivals = {what: square.paired(setting, what) for what in ("accuracy", "mean")}
 # %% [markdown]
 # ## At matched accuracy
 # Curves that come close need a rule. Ours: the control of a setting is the uniform ℓ1, among {{len(uniform)}} strengths, whose accuracy is nearest on the average over common seeds. Accuracy
-# is counted on the target's test records, the same that serve as non-members. That is fine for a comparison, and would not do for choosing a defense.
+# is counted on the target's test records, the same that serve as non-members. That will do for a comparison, not for choosing a defense.
 
 # %%
 matched = {at: nearest(one, uniform) for at, one in grid.items() if at[1] > 0}
@@ -247,8 +247,8 @@ cost = {lam: grid[lam, 1.0].paired(uniform[lam], "accuracy") for lam in lambdas}
 
 # %% [markdown]
 # ## How long to tune
-# The paper: "the advantage stabilizes at an optimal level after 20 epochs", the accuracy peaks "at around 50 epochs" (Fig. 6b), and the loss gap is near its
-# minimum "after just 5 epochs" (Fig. 9b). Each of our runs was *planned* for its number of epochs, with its own cosine of the learning rate.
+# The paper: the advantage "stabilizes at an optimal level after 20 epochs" (Fig. 6b), and the loss gap is near its
+# minimum "after just 5 epochs" (Fig. 9b). Each of our runs was *planned* for its number of epochs.
 
 # %%
 lengths = tunings.by("epochs", lam=1e-3, alpha=1.5)
@@ -301,12 +301,10 @@ climb = moments["PAST"][-1].paired(moments["PAST"][5], "highest")
 # %% [markdown]
 # **What to see.** The restart of the rate alone (λ = 0) does no harm: the accuracy is {{right["λ = 0"][5]:.2f}} at epoch 5 and was {{right["λ = 0"][0]:.2f}}. Nor does it protect: at the end the mean advantage is {{verb(alone)}} ({{alone}}). With a penalty there is a dip, to
 # {{right["PAST"][5]:.2f}} under PAST, and then accuracy and leak climb together ({{climb}} in highest advantage): the most private moment is that of a broken model.
-#
-# A likely reason: steps of ±λγ^α round zero are noise, which fades only with the rate.
 
 # %% [markdown]
 # ## Attack by attack
-# The paper: "the performance varies under different attack methods, but the overall utility-privacy trade-off of PAST evidently surpasses others" (Appendix A, Fig. 7). One pair, every attack: our standard setting minus its control.
+# Under each attack, the paper says, the trade-off of PAST "evidently surpasses others" (Appendix A, Fig. 7). One pair, every attack: our standard setting minus its control.
 
 # %%
 each = {attack: two[0].paired(two[1], "advantage", attack) for attack in past.attacks}
@@ -315,8 +313,7 @@ picture = plots.comparison({"difference": each}, label=label, dotted="no differe
 show(picture, name="09_attacks")
 
 # %% [markdown]
-# **What to see.** Against uniform ℓ1 at λ = {{matched[1e-3, 1.5]:g}} (accuracy {{two[0].paired(two[1], "accuracy")}}), PAST's advantage is {{verdicts(list(each.values()))}} of {{len(each)}} attacks. Most of these read the same few outputs,
-# so they tend to agree.
+# **What to see.** Against uniform ℓ1 at λ = {{matched[1e-3, 1.5]:g}} (accuracy {{two[0].paired(two[1], "accuracy")}}), PAST's advantage is {{verdicts(list(each.values()))}} of {{len(each)}} attacks. Most of these read the same few outputs.
 
 # %% [markdown]
 # ## Why not train on the gap itself?
@@ -350,7 +347,7 @@ by_epoch = statistics.student(favour(per_epoch) - favour(uniform[1e-3]))
 # **What to see.** LossGap *trains* on the inference set: at a = 0.3 its accuracy there is {{leak["LossGap, a = 0.3"].value:.2f}} above the test set's, which gives those records away (the undefended model, which saw neither, has {{leak["undefended"].value:+.2f}}: luck of the draw). PAST only reads
 # the set: compared with uniform ℓ1, which does not, its excess is {{verb(by_batch)}} ({{by_batch}}). With γ from the whole set once an epoch, it is {{verb(by_epoch)}} ({{by_epoch}}; these intervals are over trainings alone).
 #
-# For the *members* the table contradicts the paper: every LossGap is more accurate than PAST, and at a = 0.5 it leaks less. One reason may be that it learns from twice as many records.
+# For the *members* the table contradicts the paper: every LossGap is more accurate than PAST, and at a = 0.5 it leaks less. It learns from twice as many records.
 
 # %% [markdown]
 # ## The small print, and what it costs
@@ -371,8 +368,8 @@ headlines.pairs({f"{name} − standard": (one, setting) for name, one in switche
 # %% [markdown]
 # By mean advantage, γ once an epoch is {{verb(effect["γ once an epoch"])}}, the lower clamp {{verb(effect["clamp 10"])}} and the proximal step {{verb(effect["proximal"])}}. What a paper leaves to its code can weigh as much as what it names.
 #
-# And the time? "Our approach increases the time consumption of standard training by only 10.4%" (Fig. 6c). Ours takes {{seconds["PAST"] / seconds["λ = 0"]:.1f}} times as long as the same epochs with λ = 0, and {{seconds["γ once an epoch"] / seconds["λ = 0"]:.1f}} times with γ once
-# an epoch (training and tuning together; medians, on a busy machine).
+# And the time? The paper counts "only 10.4%" more than standard training (Fig. 6c). Ours takes {{seconds["PAST"] / seconds["λ = 0"]:.1f}} times as long as the same epochs with λ = 0, or {{seconds["γ once an epoch"] / seconds["λ = 0"]:.1f}} times with γ once
+# an epoch (medians, on a busy machine).
 
 # %% [markdown]
 # ## Other data
@@ -401,7 +398,7 @@ first, n_baskets = statistics.standing(bare), int(bare.is_member.sum())
 # **What to see.** Undefended, the accuracy is {{first["accuracy"]:.2f}} and the highest advantage {{first["highest"]:.2f}}, so several settings are better in both. At λ = 0.001 the focus (α = 1.5 instead of 0) makes the highest advantage {{verb(focus["highest"])}} ({{focus["highest"]}}) at an accuracy that is {{verb(focus["accuracy"])}} ({{focus["accuracy"]}}).
 # But λ = 0.0003 with α = 2.5, compared with its nearest control (λ = {{blunt:g}}, accuracy {{sharper["accuracy"].value:+.3f}}), has a highest advantage that is {{verb(sharper["highest"])}} ({{sharper["highest"]}}).
 #
-# So the focus can pay and can cost: λ, α and the rate belong to a model and its data, and so does a verdict on PAST. ({{len(bare)}} trainings, n = {{n_baskets:,}} + {{n_baskets:,}}; undefended: AUC {{first["AUC"]:.2f}}, TPR at 1 % FPR {{first["TPR at 1 %"]:.1%}}.)
+# So the focus can pay and can cost: a verdict on PAST belongs to a model, its data, λ, α and the rate. ({{len(bare)}} trainings, n = {{n_baskets:,}} + {{n_baskets:,}}; undefended: AUC {{first["AUC"]:.2f}}, TPR at 1 % FPR {{first["TPR at 1 %"]:.1%}}.)
 
 # %% [markdown]
 # PHOTOGRAPHS
@@ -477,25 +474,23 @@ checks.check_focus_only(focus_only)
 #     return power / max(power.mean(), 1e-30)
 # ```
 #
-# To tune with it, override `importance` as `Watched` does: take `w = super().importance(gap_gradient)` and return `w / w.mean()`. A run takes some seconds; compare it with uniform ℓ1 *at the same
-# λ*.
+# To tune with it, override `importance` as `Watched` does, and compare with uniform ℓ1 *at the same λ*.
 # </details>
 
 # %% [markdown]
 # ## Recap
-# - One training is noise: {{against}} of {{pairs.size}} pairs of single trainings contradict the order of the means.
 # - PAST (λ = 0.001, α = 1.5) changes the mean advantage by {{setting.paired(plain, "mean")}} and the accuracy by {{setting.paired(plain, "accuracy")}}; the strongest attack's TPR at 1 % FPR is {{verb(rare)}} ({{rare}}).
 # - Extra epochs alone do not protect: λ = 0 changes the mean advantage by {{control.paired(plain, "mean")}}.
-# - Against uniform ℓ1 of the nearest accuracy, at λ = 0.001 and 0.002, its mean advantage is {{verdicts(strong)}} of {{len(strong)}} settings. Too large an α makes the training diverge.
-# - α raises the total pull. At equal pull (α = 1, λ = 0.002) the focus alone changes the mean advantage by {{equal[2e-3]}}.
+# - Against uniform ℓ1 of the nearest accuracy, at λ = 0.001 and 0.002, PAST is {{verdicts(strong)}} of {{len(strong)}} settings. Too large an α makes the training diverge.
+# - α raises the total pull. At equal pull the focus alone can lower the leak.
 # - LossGap protects its members at the expense of the records it tunes on.
 #
 # ## What this does not show
-# - One small network without BatchNorm, and one rate. At a lower rate, a larger α might not diverge.
-# - A match on other records: ours is found on the very non-members that are attacked.
+# - One small network without BatchNorm, and one rate: at a lower one, a larger α might not diverge.
+# - A match on other records than the non-members that are attacked.
 # - The renormalised PAST of exercise 9.2, tuned. That experiment is yours.
 # - Attackers with many shadows (notebook 05).
 #
 # ## References
-# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST): Section 4.2 (Fig. 5, 6), Appendices A to C (Fig. 7 to 9). The code named above is its authors' working repository, which the paper does not link.
+# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST): Section 4.2, Appendices A to C. The paper does not link the repository named above.
 # - M. Schmidt, G. Fung and R. Rosales, 2007, *Fast optimization methods for L1 regularization*: sub-gradient and proximal steps.

@@ -525,7 +525,19 @@ Markdown("\n".join(lines))
 # its 50 epochs of tuning; for those we do not know.
 
 # %% [markdown]
-# PHOTOGRAPHS
+# ## On photographs
+# Three of them on CIFAR-10, with the course's small CNN:
+
+# %%
+photographs = headlines.by_name(
+    results("photographs", PROFILE), "undefended", "AdvReg", "Mixup+MMD", "DMP"
+)
+bare = photographs["undefended"]
+headlines.settings(photographs, against=bare)
+
+# %% [markdown]
+# DMP's highest advantage is {{photographs["DMP"].highest().value:.2f}} (*{{words(photographs["DMP"].paired(bare, "highest"))}}* than undefended) at an accuracy of
+# {{photographs["DMP"].accuracy().value:.2f}} (*{{words(photographs["DMP"].paired(bare, "accuracy"))}}*). (Trainings per line: {{len(bare)}}; n = {{int(bare.is_member.sum()):,}} + {{int((~bare.is_member).sum()):,}}.)
 
 # %% [markdown]
 # ## Exercise 11.1 · difficulty 3/5 · about 15 minutes

@@ -530,9 +530,6 @@ show(picture, name="13_claims")
 # {{beside_imp}} So {{conclusion}}.
 
 # %% [markdown]
-# PHOTOGRAPHS
-
-# %% [markdown]
 # ## Exercise 13.1 · difficulty 3/5 · about 15 minutes
 # Multiply one factor with a vector *without* making its matrix. Entries come as (k, t, r, s), as in `as_matrix`. A column of the matrix is numbered by block, then by place in the grid, then by place on the diagonal: (k, s, t); a row by (k, r, t).
 
@@ -601,6 +598,7 @@ checks.check_fewest(fewest)
 # - The paper's setting: CIFAR-10, 14,000 members, 300 epochs, dense networks of 87.5 % accuracy, and rates that were tuned for each butterfly (profile `paper` has them). Ours share one recipe.
 # - {{len(dense)}} seeds on one draw of records; attackers with several shadows (notebook 05).
 # - Times on a GPU, or with kernels written for butterflies.
+# - Photographs: `mialib run resnets --profile cpu` trains butterflies on CIFAR-10; its results do not ship yet.
 #
 # ## References
 # - A. Gonon, L. Zheng and others, 2023, *Sparsity in neural networks can improve their privacy*, Sections 1, 3.2 and 4, Fig. 1 and 3, Table 1.

@@ -6,9 +6,10 @@ A sentence whose verb comes from the run (`words`) needs no claim here. One that
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from mialib.course.statistics import student
 from mialib.estimates import Estimate
 from mialib.experiments import Results
 
@@ -27,3 +28,8 @@ class Claim:
 def minus(estimate: Estimate) -> Estimate:
     """The difference the other way round, for a sentence that says *lower*."""
     return Estimate(-estimate.value, -estimate.high, -estimate.low)
+
+
+def over_trainings(values: Sequence[float]) -> Estimate:
+    """The mean of what each training gave, with Student's interval where there are several."""
+    return student(values) if len(values) > 1 else Estimate(values[0])

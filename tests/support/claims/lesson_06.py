@@ -47,7 +47,7 @@ CLAIMS = [
     ),
     claim(
         "label smoothing does harm from the start",
-        change("highest", defense="LabelSmoothing", epsilon=0.03),
+        change("highest", "auc", defense="LabelSmoothing", epsilon=0.03),
     ),
     claim(
         "the confidence penalty moves up", change("highest", defense="ConfidencePenalty", beta=1.0)

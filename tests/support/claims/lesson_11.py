@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from claims import Claim, minus
+from claims import Claim, minus, over_trainings
 from mialib.course import figures
-from mialib.course.statistics import student
 from mialib.estimates import Estimate
 from mialib.experiments import Results
 from mialib.experiments.repeats import over_seeds_and_records
@@ -43,7 +42,7 @@ def advreg_spares_correctness(table: Results) -> Estimate:
 def the_attacker_stays_above(table: Results, accuracy: float) -> Estimate:
     histories = table.find(**ADVREG).fact("history")
     last = [epochs[-1]["attacker_accuracy"] for epochs in histories]
-    return student([reached - accuracy for reached in last])
+    return over_trainings([reached - accuracy for reached in last])
 
 
 def refuted_above(table: Results, epsilon: float) -> Estimate:
