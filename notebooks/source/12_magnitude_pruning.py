@@ -396,9 +396,9 @@ left_once = [float(np.mean(one.fact("sparsity", "remaining"))) for one in once]
 families = {
     "pruned (IMP)": rounds[1:],
     "dense, stopped early": list(stopped.values()),
-    "dense, narrow": list(narrow.values()),
     "pruned at once": once,
     "dense, retrained": control,
+    "dense, narrow": list(narrow.values()),
 }
 labels = {
     "pruned (IMP)": ["" for _ in rounds[2:]] + [f"{remains[-1]:.1f} %"],
@@ -418,8 +418,14 @@ fooled = int(np.less(means["discriminator"], means["correctness"]).sum())
 # **What to see.** Stopped at {{rival}}, with not one weight pruned, a network compares with the dense one as follows: its accuracy is {{verdict(early["accuracy"])}} ({{points(in_percent(early["accuracy"]))}} points) and its defense level {{verdict(early["defense_level"])}} ({{points(early["defense_level"])}}).
 # And beware of $D$, which is one attack: in {{fooled}} of {{len(every)}} settings the discriminator does worse, on average, than *correctness*, which asks only whether the answer is right.
 
+# %%
+widest, hardest = list(narrow)[-1], f"at once, {left_once[-1]:.1f} %"
+shown = {f"IMP, {remains[-1]:.1f} %": last, hardest: once[-1]}
+shown |= {f"stopped, {rival}": stopped[rival], widest: narrow[widest]}
+headlines.settings(shown, against=dense, level=True)
+
 # %% [markdown]
-# Now in numbers. Each sparse network meets the **dense setting nearest in accuracy**. The match is found on the {{len(resnet.side_records().inference):,}} *inference* records, which are neither members nor among the non-members that the attacks are asked about. So the records that choose the match do not judge it. The last column judges by the strongest attack instead of the discriminator.
+# Now pair by pair. Each sparse network meets the **dense setting nearest in accuracy**. The match is found on the {{len(resnet.side_records().inference):,}} *inference* records, which are neither members nor among the non-members that the attacks are asked about. So the records that choose the match do not judge it. The last column judges by the strongest attack instead of the discriminator.
 
 
 # %%

@@ -32,4 +32,4 @@ def minus(estimate: Estimate) -> Estimate:
 
 def over_trainings(values: Sequence[float]) -> Estimate:
     """The mean of what each training gave, with Student's interval where there are several."""
-    return student(values) if len(values) > 1 else Estimate(values[0])
+    return student(list(values)) if len(values) > 1 else Estimate(float(values[0]))

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import norm
 
-from claims import Claim
-from mialib.course.statistics import student
+from claims import Claim, over_trainings
 from mialib.estimates import Estimate
 from mialib.experiments import Results
 
@@ -24,14 +23,9 @@ def tuning(modules: Results, lam: float) -> list[Results]:
     return modules.where(defense="Past", lam=lam).settings()
 
 
-def over_seeds(values: Sequence[float] | np.ndarray) -> Estimate:
-    """Their mean; with its interval where there is more than one."""
-    return student(list(values)) if len(values) > 1 else Estimate(float(values[0]))
-
-
 def below_the_paper(modules: Results) -> Estimate:
     shares = training(modules)[-1].fact("sensitivity", "top")
-    return over_seeds([PAPER - share for share in shares])
+    return over_trainings([PAPER - share for share in shares])
 
 
 def first_half(what: str):
@@ -47,7 +41,7 @@ def leak_grows_on(modules: Results) -> Estimate:
     epochs = training(modules)
     half = epochs[len(epochs) // 2]
     gains = [epochs[-1].by_seed(what) - half.by_seed(what) for what in ("highest", "loss_gap")]
-    return over_seeds(gains[0] - np.maximum(gains[1], 0))
+    return over_trainings(gains[0] - np.maximum(gains[1], 0))
 
 
 def wrecked(modules: Results) -> Estimate:
@@ -67,7 +61,7 @@ def migrates(lam: float | None):
 
     def difference(modules: Results) -> Estimate:
         epochs = training(modules) if lam is None else tuning(modules, lam)
-        return over_seeds(np.median(migrations(epochs), axis=0) - 0.25)
+        return over_trainings(np.median(migrations(epochs), axis=0) - 0.25)
 
     return difference
 
@@ -77,7 +71,7 @@ def settles(lam: float | None):
 
     def difference(modules: Results) -> Estimate:
         moves = migrations(training(modules) if lam is None else tuning(modules, lam))
-        return over_seeds(np.median(moves, axis=0) - moves[-1])
+        return over_trainings(np.median(moves, axis=0) - moves[-1])
 
     return difference
 
@@ -93,18 +87,18 @@ def promised(trained: Results, fpr: float) -> np.ndarray:
 
 
 def promise_is_negative(modules: Results) -> Estimate:
-    return over_seeds(-promised(training(modules)[-1], 0.1))
+    return over_trainings(-promised(training(modules)[-1], 0.1))
 
 
 def measured_is_positive(modules: Results) -> Estimate:
-    return over_seeds(training(modules)[-1].by_seed("tpr", "loss", fpr=0.1) - 0.1)
+    return over_trainings(training(modules)[-1].by_seed("tpr", "loss", fpr=0.1) - 0.1)
 
 
 def close_at_the_median(modules: Results) -> Estimate:
     """How far theory and measurement are within 0.05 of each other."""
     trained = training(modules)[-1]
     measured = trained.by_seed("tpr", "loss", fpr=0.5) - 0.5
-    return over_seeds(0.05 - np.abs(promised(trained, 0.5) - measured))
+    return over_trainings(0.05 - np.abs(promised(trained, 0.5) - measured))
 
 
 CLAIMS = [

@@ -83,9 +83,9 @@ def leak_climbs(epochs: Results) -> Estimate:
 
 
 def restart_alone_does_no_harm(epochs: Results) -> Estimate:
-    """With λ = 0 at most 0.03 of the accuracy is lost by epoch 5."""
+    """With λ = 0 at most 0.05 of the accuracy is lost by epoch 5."""
     moments = _moments(epochs, 0.0)
-    return _shifted(moments[5].paired(moments[0], "accuracy"), 0.03)
+    return _shifted(moments[5].paired(moments[0], "accuracy"), 0.05)
 
 
 def better_in_accuracy(baskets: Results) -> Estimate:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from claims import Claim, minus
-from mialib.course import statistics
+from claims import Claim, minus, over_trainings
 from mialib.course.figures import Phase
 from mialib.estimates import Estimate
 from mialib.experiments import Results
@@ -31,21 +28,16 @@ def relaxing(table: Results) -> Results:
     return crl(table, center_lr=0.5, alpha_rcl=0.65, tau_rcl=0.3, lam=1.0)
 
 
-def over_seeds(values: Sequence[float]) -> Estimate:
-    """Student's interval; of one training the number alone."""
-    return statistics.student(values) if len(values) > 1 else Estimate(values[0])
-
-
 def rise_of_center_loss(trainings: Results) -> Estimate:
     """L_ct at the end minus L_ct at first."""
     by_seed = [Phase.of(trainings.seeds([row.seed]), "rcl") for row in trainings.rows]
-    return over_seeds([phase.loss[-1] - phase.loss[0] for phase in by_seed])
+    return over_trainings([phase.loss[-1] - phase.loss[0] for phase in by_seed])
 
 
 def below_threshold(trainings: Results) -> Estimate:
     """α_rce minus L_lce at the end."""
     by_seed = [Phase.of(trainings.seeds([row.seed]), "rce") for row in trainings.rows]
-    return over_seeds([phase.alpha - phase.loss[-1] for phase in by_seed])
+    return over_trainings([phase.alpha - phase.loss[-1] for phase in by_seed])
 
 
 def never_below(trainings: Results) -> Estimate:
@@ -57,7 +49,7 @@ def never_below(trainings: Results) -> Estimate:
 def room_at_first(trainings: Results) -> Estimate:
     """α_rcl minus L_ct in the first epoch."""
     by_seed = [Phase.of(trainings.seeds([row.seed]), "rcl") for row in trainings.rows]
-    return over_seeds([phase.alpha - phase.loss[0] for phase in by_seed])
+    return over_trainings([phase.alpha - phase.loss[0] for phase in by_seed])
 
 
 def mean_distances(trainings: Results, role: str) -> dict[int, float]:
@@ -75,7 +67,7 @@ def nearer(one: Results, other: Results, role: str) -> Estimate:
     here = mean_distances(one, role)
     there = mean_distances(other, role)
     common = sorted(here.keys() & there.keys())
-    return over_seeds([there[seed] - here[seed] for seed in common])
+    return over_trainings([there[seed] - here[seed] for seed in common])
 
 
 def plain(table: Results) -> Results:
