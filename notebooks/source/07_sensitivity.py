@@ -338,8 +338,8 @@ show(picture, name="07_tuning")
 # %% [markdown]
 # **What to see** (bands: from the lowest training to the highest). Compared with λ = 0, PAST ends with a sensitivity that is *{{words(change["convolution"])}}* in the convolutions
 # ({{change["convolution"]}}), *{{words(change["normalisation"])}}* in the normalisations ({{change["normalisation"]}}) and *{{words(change["linear"])}}* in the linear layer ({{change["linear"]}}). On the way PAST wrecks the model: at
-# epoch {{worst.rows[0].settings["epoch"]}} it is right on {{worst.by_seed("accuracy").mean():.0%}} of new records, and then it learns again. Weights migrate with λ = 0 and in plain training, too, and settle
-# as the learning rate goes to zero.
+# epoch {{worst.rows[0].settings["epoch"]}} it is right on {{worst.by_seed("accuracy").mean():.0%}} of new records, and then it learns again. Weights migrate with λ = 0 and in plain training, too; both
+# tunings settle as the learning rate goes to zero.
 
 # %% [markdown]
 # ## Is the gap a fair proxy?
