@@ -9,6 +9,8 @@ and a line for each setting.
 
 from __future__ import annotations
 
+import re
+
 from mialib.course import headlines, plots
 from mialib.experiments import Results, results
 from paths import ROOT
@@ -45,9 +47,12 @@ def picture(named: dict[str, Results]) -> plots.Picture:
     labels: dict[str, list[str]] = {}
     for name, one in named.items():
         family, _, setting = name.partition(", ")
-        if name != UNDEFENDED:
-            series.setdefault(family, []).append((one.accuracy(), one.highest()))
-            labels.setdefault(family, []).append(setting)
+        if name == UNDEFENDED:
+            continue
+        symbols = ", ".join(re.findall(r"(\S+) = ", setting))
+        title = f"{family} ({symbols})" if symbols else family
+        series.setdefault(title, []).append((one.accuracy(), one.highest()))
+        labels.setdefault(title, []).append(re.sub(r"\S+ = ", "", setting))
     undefended = (named[UNDEFENDED].accuracy(), named[UNDEFENDED].highest())
     return plots.tradeoff(series, undefended=undefended, labels=labels, columns=4)
 

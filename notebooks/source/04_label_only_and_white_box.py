@@ -331,9 +331,9 @@ alike = float(np.corrcoef(np.log(norms + 1e-12), np.log(target.signals.loss() + 
 # another model it may matter.
 
 # %%
-photographs = results("photographs", PROFILE)
-undefended = photographs.find(called="undefended")
-tuned = photographs.find(called="PAST", alpha=2.0)
+photographs = headlines.by_name(results("photographs", PROFILE))
+undefended = photographs["undefended"]
+tuned = photographs["PAST, α = 1.5, λ = 0.0005"]
 headlines.repeats(undefended, "correctness", "loss", "gradient ℓ1", "gradient ℓ2")
 
 # %% [markdown]

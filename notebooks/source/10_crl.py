@@ -548,9 +548,9 @@ area, right = difference("AUC"), difference("accuracy")
 
 # %%
 photographs = headlines.by_name(
-    results("photographs", PROFILE), "undefended", "RelaxLoss", "CRL", "CRL with centers that act"
+    results("photographs", PROFILE), "undefended", "RelaxLoss", "CRL", "CRL (active)"
 )
-acting, inert = photographs["CRL with centers that act"], photographs["CRL"]
+acting, inert = photographs["CRL (active)"], photographs["CRL"]
 centers = {what: acting.paired(inert, what) for what in ("accuracy", "highest")}
 headlines.settings(photographs, against=photographs["undefended"])
 

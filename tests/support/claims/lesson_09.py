@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from claims import Claim, minus
-from mialib.course import statistics
+from claims import Claim, minus, over_trainings
 from mialib.course.tunings import Tunings
 from mialib.estimates import Estimate
 from mialib.experiments import Results
@@ -64,7 +61,7 @@ def direct_leaks_less(past: Results) -> Estimate:
 def direct_favours_its_inference_set(past: Results) -> Estimate:
     rows = past.find(defense="LossGap", a=0.3).rows
     excess = [row.accuracy["inference"] - row.accuracy["test"] for row in rows]
-    return statistics.student(excess) if len(excess) > 1 else Estimate(float(np.mean(excess)))
+    return over_trainings(excess)
 
 
 def _moments(epochs: Results, lam: float) -> list[Results]:
