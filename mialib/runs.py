@@ -476,7 +476,7 @@ def _provenance(configuration: Configuration, started: float) -> dict:
         },
         "device": pick_device(configuration.device).type,
         "threads": configuration.threads,
-        "seconds": round(time.perf_counter() - started, 2),
+        "seconds": round(time.perf_counter() - started, 4),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
     code = own_code(configuration)

@@ -20,8 +20,8 @@ from IPython.display import Markdown
 from mialib.course.plots.spoken import brief
 from mialib.errors import check_choice
 from mialib.estimates import Estimate, Evaluation
-from mialib.experiments import Results
-from mialib.experiments.repeats import InTurn
+from mialib.results import Results
+from mialib.results.repeats import InTurn
 
 # How papers write the settings by which a plan's rows differ.
 SYMBOLS = {

@@ -31,8 +31,8 @@ from numpy.typing import ArrayLike
 from mialib import metrics
 from mialib.errors import check_range
 from mialib.estimates import Estimate
-from mialib.experiments import Results
-from mialib.experiments.repeats import over_seeds_and_records
+from mialib.results import Results
+from mialib.results.repeats import over_seeds_and_records
 
 ROLES = ("member", "non_member")
 LARGEST_EXPONENT = 700.0  # e^710 is beyond the range of floats.

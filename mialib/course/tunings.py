@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mialib.experiments import Results
+from mialib.results import Results
 
 
 @dataclass(frozen=True, eq=False)

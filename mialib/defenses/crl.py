@@ -7,8 +7,8 @@ Two relaxed losses with the same three scenarios are added: of the cross-entropy
 logits (Eq. 5 to 9), and of the distance between normalised features and the center of their class
 (Algorithm 1). What the paper leaves out follows its authors' code, `JEKimLab/UAI24_CRL`.
 
-Of the settings only center_lr = 0.001 was published; the other defaults are ours. With them the
-centers of the course's networks hardly move, and CRL does what ImpRelaxLoss (lam = 0) does: look at
+Of the settings only center_lr = 0.001 was published; the other defaults are the course's. With them
+the centers of its networks hardly move, and CRL does what ImpRelaxLoss (lam = 0) does: look at
 `loss_rcl` and `below_rcl` in a run's history before you judge it. Notebook 10 sweeps alpha_rcl,
 tau_rcl and lam where the centers act:
 

@@ -13,12 +13,10 @@ from torch import Tensor, nn
 
 from mialib import models, query, sensitivity
 from mialib.configurations import Configuration
+from mialib.results.edges import EDGES, MARGINS
 from mialib.sparsity.magnitude import layers, masks, remaining
 from mialib.splits import Side
 
-# A row's histograms have these edges; what lies outside counts in the last bin.
-EDGES = np.linspace(-0.3, 0.3, 61)  # of the weights
-MARGINS = np.linspace(-8, 8, 65)  # of the distance to the decision boundary
 MOST_SHOWN = 400  # of the last layer's weights
 
 

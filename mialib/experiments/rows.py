@@ -25,8 +25,8 @@ from mialib.attacks import suite
 from mialib.configurations import Configuration
 from mialib.experiments.facts import FACTS, HISTORY, absolute_gap_gradient
 from mialib.experiments.plans import PlannedRow
-from mialib.experiments.tables import Results, Row, as_ranks
 from mialib.query import predict
+from mialib.results.tables import Results, Row, as_ranks
 from mialib.signals import Signals, loss_gap
 from mialib.splits import Side
 from mialib.store import Store, read_json, write_json

@@ -34,8 +34,8 @@ from mialib.experiments.rows import (
     rows_of,
     write_rows,
 )
-from mialib.experiments.tables import RECORDS, Results
 from mialib.query import members_then_nonmembers, pick_device
+from mialib.results.tables import RECORDS, Results
 from mialib.store import Store, as_store, home
 
 

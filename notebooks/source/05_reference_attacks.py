@@ -30,7 +30,7 @@ from mialib.course import figures, headlines, plots, widgets
 from mialib.course.cards import cards
 from mialib.course.plots import show
 from mialib.experiments.banks import references
-from mialib.experiments.repeats import in_turn
+from mialib.results.repeats import in_turn
 
 found = references(PROFILE)
 models = found.bank

@@ -506,7 +506,7 @@ checks.check_proximal_step(proximal_step)
 # ## What this does not show
 # - Whether the *focus* does the work, or only the ℓ1. That needs controls of the same accuracy and the same total penalty: notebook 09.
 # - One small network without normalisation, on drawn letters, {{n:,}} members; {{len(plain)}} seeds, {{len(everything[lambdas[0], standard.alpha])}} in parts of the grid. Why large α ruin it, we did not find out.
-# - An attacker with many reference models (notebook 05) was not tried here.
+# - Attackers with reference models: notebook 05 asks them.
 #
 # ## References
 # - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST): Section 3 (Eq. 2 to 4, Fig. 2), Section 4 (Fig. 6a, Table 1), Appendix F (Fig. 12, 13a). The authors' code measures

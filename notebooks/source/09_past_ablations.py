@@ -82,13 +82,11 @@ tables = {
     for title, what in asked.items()
 }
 told = "Means over trainings. α = 0 is uniform ℓ1; –: with some seed the training diverged."
-show(figures.setting_tables(tables, told=told), name="09_grid")
-
-# %%
 diverged = len(lambdas) * len(alphas) - len(grid)
 lost = [at for at, one in grid.items() if accuracy_apart(one, plain) < -0.1]
 gap = setting.paired(uniform[1e-3], "loss_gap")
 weak = grid[3e-4, 1.5].paired(plain, "mean")
+show(figures.setting_tables(tables, told=told), name="09_grid")
 
 # %% [markdown]
 # **What to see.** At λ = 0.001 the step from α = 0 to α = 1.5 changes the loss gap by {{gap}}. But a gap that closes need not protect: λ = 0.0003 and α = 1.5 take it from {{plain.loss_gap().value:.1f}} to {{grid[3e-4, 1.5].loss_gap().value:.1f}}, and the mean advantage is

@@ -8,8 +8,8 @@ import pytest
 
 import claims
 from claims import Claim
-from mialib.experiments import Results
 from mialib.experiments.running import shipped_path
+from mialib.results import Results
 
 MODULES = [module.name for module in pkgutil.iter_modules(claims.__path__)]
 CLAIMS = [claim for name in MODULES for claim in importlib.import_module(f"claims.{name}").CLAIMS]

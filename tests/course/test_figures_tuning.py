@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from mialib.course import figures
 from mialib.course.plots import COLOR
-from mialib.experiments.facts import EDGES
+from mialib.results.edges import EDGES
 from small_pictures import STANDING, setting_view
 
 

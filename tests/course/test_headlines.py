@@ -7,7 +7,7 @@ import pytest
 
 from mialib import metrics
 from mialib.course import headlines
-from mialib.experiments.repeats import in_turn
+from mialib.results.repeats import in_turn
 from small_results import results
 
 IS_MEMBER = np.arange(400) < 200

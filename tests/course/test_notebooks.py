@@ -15,29 +15,34 @@ from paths import ROOT
 SERIES = notebooks.lessons()
 each_lesson = pytest.mark.parametrize("lesson", SERIES, ids=lambda lesson: lesson.name)
 
-# Runs in the lesson's own kernel after its last cell: moves each slider to both ends and back.
+# Runs in the lesson's own kernel after its last cell: moves each slider to both ends and back. A
+# function, so that none of its names takes the place of one of the lesson's.
 MOVE_SLIDERS = """
 from mialib.course import widgets
-for explorer in widgets.EXPLORERS:
-    for name, control in explorer.controls.items():
-        start, seen = control.value, []
-        if hasattr(control, "options"):
-            values = [value[1] if isinstance(value, tuple) else value for value in control.options]
-            ends = [values[0], values[-1]]
-        else:
-            ends = [control.min, control.max]
-        if hasattr(control, "base"):
-            ends = [control.base**end for end in ends]
-        for position in ends:
-            control.value = position
-            fresh = explorer.view(**explorer.values())
-            assert explorer.screen.value == fresh.as_html(), f"{name} = {position} is stale"
-            seen.append((fresh.png, fresh.numbers))
-        assert seen[0][0] != seen[1][0] and seen[0][1] != seen[1][1], f"{name} changes nothing"
-        control.value = start
-        assert not control.continuous_update, f"{name} draws while it is dragged"
-        assert control.description and control.tooltip == control.description, f"{name}: no label"
-        assert control.layout.max_width == "520px" and control.layout.width == "100%"
+def move_all():
+    for explorer in widgets.EXPLORERS:
+        for name, control in explorer.controls.items():
+            start, seen = control.value, []
+            if hasattr(control, "options"):
+                options = control.options
+                values = [one[1] if isinstance(one, tuple) else one for one in options]
+                ends = [values[0], values[-1]]
+            else:
+                ends = [control.min, control.max]
+            if hasattr(control, "base"):
+                ends = [control.base**end for end in ends]
+            for position in ends:
+                control.value = position
+                fresh = explorer.view(**explorer.values())
+                assert explorer.screen.value == fresh.as_html(), f"{name} = {position} is stale"
+                seen.append((fresh.png, fresh.numbers))
+            assert seen[0][0] != seen[1][0] and seen[0][1] != seen[1][1], f"{name} changes nothing"
+            control.value = start
+            assert not control.continuous_update, f"{name} draws while it is dragged"
+            assert control.description, f"{name}: no label"
+            assert control.tooltip == control.description, f"{name}: no tooltip"
+            assert control.layout.max_width == "520px" and control.layout.width == "100%"
+move_all()
 print(len(widgets.EXPLORERS), "explorers")
 """
 

@@ -6,7 +6,7 @@ import scipy.stats
 
 from mialib import metrics
 from mialib.estimates import Estimate, words
-from mialib.experiments.repeats import in_turn, over_seeds_and_records, record_counts
+from mialib.results.repeats import in_turn, over_seeds_and_records, record_counts
 from small_results import results
 
 N = 200  # of each kind

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mialib import metrics
-from mialib.experiments.tables import RECORDS, Results, as_ranks
+from mialib.results.tables import RECORDS, Results, as_ranks
 from small_results import results
 
 N = 60
@@ -174,7 +174,7 @@ def test_a_file_that_is_not_whole_or_not_ours_is_said(both, tmp_path):
 
 
 def test_a_file_of_another_version_is_said(both, tmp_path, monkeypatch):
-    monkeypatch.setattr("mialib.experiments.tables.VERSION", 99)
+    monkeypatch.setattr("mialib.results.tables.VERSION", 99)
     both.save(tmp_path / "r.npz")
     monkeypatch.undo()
     with pytest.raises(ValueError, match="has version 99, and this mialib reads 1"):

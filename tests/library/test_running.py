@@ -17,7 +17,7 @@ from mialib.defenses import DEFENSES, Plain
 from mialib.experiments import plans, rows, running
 from mialib.experiments.plans import PlannedRow
 from mialib.experiments.rows import make_row
-from mialib.experiments.tables import Results
+from mialib.results.tables import Results
 from mialib.store import Store
 from mialib.training import Defense
 from small_results import ATTACKS, TINY, tiny_plan

@@ -5,7 +5,6 @@ target of make is explained.
 """
 
 import re
-import subprocess
 import tomllib
 
 import pytest
@@ -123,14 +122,6 @@ def test_the_soak_test_kills_ten_times_as_often_and_hands_in_every_bad_input():
     assert "tests/library/test_fuzz.py" in fuzz
     test = (ROOT / "tests" / "library" / "test_fuzz.py").read_text(encoding="utf-8")
     assert 'os.environ.get("MIALIB_FUZZ")' in test
-
-
-def test_make_hands_on_an_experiment_whose_name_has_two_words():
-    command = ["make", "--dry-run", "--always-make", "record", "PROFILE=cpu"]
-    command += ["EXPERIMENT=images tuned", "DATA=a b.npz", "NOTE=lossy copies"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    expected = 'tools/record.py "cpu" "images tuned" --data "a b.npz" --note "lossy copies"'
-    assert expected in done.stdout
 
 
 TARGETS = re.search(r"(?m)^\.PHONY: (.*)$", MAKEFILE)[1].split()

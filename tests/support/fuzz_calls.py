@@ -42,8 +42,9 @@ from mialib import (
 from mialib.configurations import Configuration
 from mialib.data import Records
 from mialib.defenses.advreg import Attacker
-from mialib.experiments import repeats, rows, running
-from mialib.experiments.tables import as_ranks
+from mialib.experiments import rows, running
+from mialib.results import repeats
+from mialib.results.tables import as_ranks
 from mialib.sparsity import butterfly, chains, magnitude
 from mialib.training import Recipe, fit
 from small_results import results as made_up_results
@@ -599,7 +600,7 @@ CALLS = {
         experiments.missing, small_plan(), small_plan().rows(seeds=1), plan_store()
     ),
     "mialib.experiments.running.results": lambda: Call(results_at_home, "past", "quick"),
-    "mialib.experiments.tables.Results": lambda: Call(
+    "mialib.results.tables.Results": lambda: Call(
         experiments.Results,
         table().rows,
         table().attacks,
@@ -610,44 +611,38 @@ CALLS = {
         table().is_member,
         {},
     ),
-    "mialib.experiments.tables.Results.where": lambda: Call(table().where, defense="Past", lam=0.1),
-    "mialib.experiments.tables.Results.find": lambda: Call(table().find, defense="Past", lam=0.1),
-    "mialib.experiments.tables.Results.seeds": lambda: Call(table().seeds, np.array([0, 1])),
-    "mialib.experiments.tables.Results.take": lambda: Call(table().take, np.arange(30)),
-    "mialib.experiments.tables.Results.joined": lambda: Call(table().joined, table()),
-    "mialib.experiments.tables.Results.advantage": lambda: Call(one_setting().advantage, "loss"),
-    "mialib.experiments.tables.Results.auc": lambda: Call(one_setting().auc, "loss"),
-    "mialib.experiments.tables.Results.between": lambda: Call(
+    "mialib.results.tables.Results.where": lambda: Call(table().where, defense="Past", lam=0.1),
+    "mialib.results.tables.Results.find": lambda: Call(table().find, defense="Past", lam=0.1),
+    "mialib.results.tables.Results.seeds": lambda: Call(table().seeds, np.array([0, 1])),
+    "mialib.results.tables.Results.take": lambda: Call(table().take, np.arange(30)),
+    "mialib.results.tables.Results.joined": lambda: Call(table().joined, table()),
+    "mialib.results.tables.Results.advantage": lambda: Call(one_setting().advantage, "loss"),
+    "mialib.results.tables.Results.auc": lambda: Call(one_setting().auc, "loss"),
+    "mialib.results.tables.Results.between": lambda: Call(
         one_setting().between, "entropy", "loss", "tpr", fpr=0.1
     ),
-    "mialib.experiments.tables.Results.by_seed": lambda: Call(one_setting().by_seed, "auc", "loss"),
-    "mialib.experiments.tables.Results.tpr": lambda: Call(one_setting().tpr, "loss", fpr=0.1),
-    "mialib.experiments.tables.Results.highest": lambda: Call(
-        one_setting().highest, "tpr", fpr=0.1
-    ),
-    "mialib.experiments.tables.Results.mean": lambda: Call(one_setting().mean, "tpr", fpr=0.1),
-    "mialib.experiments.tables.Results.estimate": lambda: Call(
+    "mialib.results.tables.Results.by_seed": lambda: Call(one_setting().by_seed, "auc", "loss"),
+    "mialib.results.tables.Results.tpr": lambda: Call(one_setting().tpr, "loss", fpr=0.1),
+    "mialib.results.tables.Results.highest": lambda: Call(one_setting().highest, "tpr", fpr=0.1),
+    "mialib.results.tables.Results.mean": lambda: Call(one_setting().mean, "tpr", fpr=0.1),
+    "mialib.results.tables.Results.estimate": lambda: Call(
         one_setting().estimate, "tpr", "loss", fpr=0.1
     ),
-    "mialib.experiments.tables.Results.draws": lambda: Call(
+    "mialib.results.tables.Results.draws": lambda: Call(
         one_setting().draws, "tpr", "loss", fpr=0.1
     ),
-    "mialib.experiments.tables.Results.paired": lambda: Call(
+    "mialib.results.tables.Results.paired": lambda: Call(
         one_setting().paired, table().find(defense="Past"), "tpr", "loss", fpr=0.1
     ),
-    "mialib.experiments.tables.Results.defense_level": lambda: Call(
+    "mialib.results.tables.Results.defense_level": lambda: Call(
         one_setting().defense_level, "loss"
     ),
-    "mialib.experiments.tables.Results.fact": lambda: Call(
-        table_with_facts().fact, "weights", "gini"
-    ),
-    "mialib.experiments.tables.Results.roc": lambda: Call(
+    "mialib.results.tables.Results.fact": lambda: Call(table_with_facts().fact, "weights", "gini"),
+    "mialib.results.tables.Results.roc": lambda: Call(
         one_setting().roc, "loss", np.linspace(0, 1, 11)
     ),
-    "mialib.experiments.tables.Results.save": lambda: Call(table().save, folder() / "table.npz"),
-    "mialib.experiments.tables.Results.read": lambda: Call(
-        experiments.Results.read, saved_results()
-    ),
+    "mialib.results.tables.Results.save": lambda: Call(table().save, folder() / "table.npz"),
+    "mialib.results.tables.Results.read": lambda: Call(experiments.Results.read, saved_results()),
     # Attacks.
     "mialib.attacks.augmentation.Augmentation.bits": lambda: Call(
         attacks.Augmentation("rotations").bits, asked()

@@ -14,7 +14,7 @@ from mialib.course.plots import Picture
 from mialib.course.statistics import FeaturePlane
 from mialib.estimates import Estimate
 from mialib.experiments import Results
-from mialib.experiments.facts import EDGES, MARGINS
+from mialib.results.edges import EDGES, MARGINS
 from mialib.sparsity import chains
 from small_results import results
 

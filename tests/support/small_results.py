@@ -5,7 +5,7 @@ import numpy as np
 from mialib.configurations import Configuration
 from mialib.defenses import L1
 from mialib.experiments.plans import Plan, PlannedRow
-from mialib.experiments.tables import Results, Row, as_ranks
+from mialib.results.tables import Results, Row, as_ranks
 from mialib.training import Recipe
 
 ATTACKS = ("loss", "entropy")

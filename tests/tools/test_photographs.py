@@ -3,7 +3,7 @@
 import photographs
 import readme
 from mialib.experiments.running import shipped_path
-from mialib.experiments.tables import Results
+from mialib.results.tables import Results
 
 SHIPPED = Results.read(shipped_path("photographs", "cpu"))
 

@@ -17,8 +17,8 @@ from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import joint_legend, panel_grid, rows_of
 from mialib.course.plots.spoken import spoken
 from mialib.course.statistics import ROLES, FeaturePlane, boundary_distances
-from mialib.experiments import Results
-from mialib.experiments.facts import MARGINS
+from mialib.results import Results
+from mialib.results.edges import MARGINS
 
 DOT = {"member": "o", "non_member": "x"}
 SIZE = {"member": 14, "non_member": 22}

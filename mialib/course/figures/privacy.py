@@ -26,7 +26,7 @@ from mialib.course.statistics import (
     refuted_epsilon,
     sure_rates,
 )
-from mialib.experiments import Results
+from mialib.results import Results
 
 FLOOR = 1e-3  # A thousand records of each kind resolve no smaller rate.
 _CORNER = np.geomspace(FLOOR, 1, 22)

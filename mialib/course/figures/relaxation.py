@@ -21,7 +21,7 @@ from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import panel_grid
 from mialib.course.plots.spoken import spoken
 from mialib.course.plots.tables import draw_cells
-from mialib.experiments import Results
+from mialib.results import Results
 
 LAST = 10  # epochs, over which the share of batches below α is averaged
 

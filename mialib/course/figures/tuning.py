@@ -28,7 +28,7 @@ from mialib.course.plots.pieces import (
     panel_grid,
 )
 from mialib.course.plots.spoken import listed, spoken
-from mialib.experiments.facts import EDGES
+from mialib.results.edges import EDGES
 
 UNDEFENDED = "#777777"
 # Colour and line of each arm, in every picture.

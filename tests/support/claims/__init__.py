@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mialib.course.statistics import student
 from mialib.estimates import Estimate
-from mialib.experiments import Results
+from mialib.results import Results
 
 
 @dataclass(frozen=True)

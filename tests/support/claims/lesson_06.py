@@ -7,7 +7,7 @@ from typing import Any
 
 from claims import Claim, minus
 from mialib.estimates import Estimate
-from mialib.experiments import Results
+from mialib.results import Results
 
 
 def change(what: str, *arguments: str, **setting: Any) -> Callable[[Results], Estimate]:

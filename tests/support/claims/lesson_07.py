@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from claims import Claim, over_trainings
 from mialib.estimates import Estimate
-from mialib.experiments import Results
+from mialib.results import Results
 
 PAPER = 0.8927  # what the top 20 % carry in PAST's Fig. 1b
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from claims import Claim, minus
 from mialib.estimates import Estimate
-from mialib.experiments import Results
+from mialib.results import Results
 
 STANDARD = {"lam": 1e-3, "alpha": 1.5}
 UNIFORM = {"lam": 1e-3, "alpha": 0.0}

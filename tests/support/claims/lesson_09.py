@@ -5,7 +5,7 @@ from __future__ import annotations
 from claims import Claim, minus, over_trainings
 from mialib.course.tunings import Tunings
 from mialib.estimates import Estimate
-from mialib.experiments import Results
+from mialib.results import Results
 
 
 def penalty_protects(past: Results) -> Estimate:

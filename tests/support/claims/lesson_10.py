@@ -7,8 +7,8 @@ import numpy as np
 from claims import Claim, minus, over_trainings
 from mialib.course.figures import Phase
 from mialib.estimates import Estimate
-from mialib.experiments import Results
-from mialib.experiments.facts import MARGINS
+from mialib.results import Results
+from mialib.results.edges import MARGINS
 
 MIDDLES = (MARGINS[:-1] + MARGINS[1:]) / 2
 AT_REST = {"alpha_rcl": 0.1, "tau_rce": 0.05, "tau_rcl": 1.0, "lam": 0.1, "center_lr": 0.001}

@@ -7,8 +7,8 @@ from typing import Any
 from claims import Claim, minus, over_trainings
 from mialib.course import figures
 from mialib.estimates import Estimate
-from mialib.experiments import Results
-from mialib.experiments.repeats import over_seeds_and_records
+from mialib.results import Results
+from mialib.results.repeats import over_seeds_and_records
 
 PLAIN = {"defense": "Plain"}
 ADVREG = {"defense": "AdvReg", "alpha": 3.0}

@@ -2,7 +2,7 @@
 
 from claims import Claim
 from mialib.estimates import Estimate
-from mialib.experiments import Results
+from mialib.results import Results
 
 
 def memorised(butterflies: Results) -> Estimate:

@@ -33,7 +33,7 @@ import numpy as np
 from mialib import metrics
 from mialib.errors import as_array, as_path, check_choice, check_range, plain_tuple
 from mialib.estimates import Estimate
-from mialib.experiments.repeats import RecordCounts, over_seeds_and_records, record_counts
+from mialib.results.repeats import RecordCounts, over_seeds_and_records, record_counts
 from mialib.signals import as_rows
 
 VERSION = 1  # of the file
@@ -396,7 +396,7 @@ class Results:
 
     def _curve_numbers(self, counts: RecordCounts, attack: str) -> CurveNumbers:
         """They are kept: whoever asks for an AUC asks for the TPR too, and curves are dear."""
-        key = (attack, len(counts.members))
+        key = (self._place(attack), len(counts.members))
         if key not in self._known_numbers:
             curves = self._curves(counts, attack)
             self._known_numbers[key] = CurveNumbers(
@@ -406,7 +406,7 @@ class Results:
         return self._known_numbers[key]
 
     @cached_property
-    def _known_numbers(self) -> dict[tuple[str, int], CurveNumbers]:
+    def _known_numbers(self) -> dict[tuple[int, int], CurveNumbers]:
         return {}
 
     def _draw_highest(
