@@ -445,8 +445,8 @@ luck = (
 # One strength of each on CIFAR-10, with the course's small CNN. *Stopped early* ends after a fixed epoch, because these runs have no validation records.
 
 # %%
-names = ["dropout", "label smoothing", "confidence penalty", "ℓ2", "stopped early"]
-photographs = headlines.by_name(results("photographs", PROFILE), "undefended", *names)
+simple_ones = ["dropout", "label smoothing", "confidence penalty", "ℓ2", "stopped early"]
+photographs = headlines.by_name(results("photographs", PROFILE), "undefended", *simple_ones)
 bare = photographs["undefended"]
 headlines.settings(photographs, against=bare)
 

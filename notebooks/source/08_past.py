@@ -436,15 +436,15 @@ print(f"{best} minus undefended: highest advantage {verdict}, accuracy {price}")
 photographs = headlines.by_name(
     results("photographs", PROFILE), "undefended", "tuned with λ = 0", "PAST", "uniform ℓ1"
 )
-bare, strong = photographs["undefended"], photographs["PAST, α = 1.5, λ = 0.0005"]
-ruined = photographs["PAST, α = 2.5, λ = 0.0001"]
-headlines.settings(photographs, against=bare)
+untuned, stronger = photographs["undefended"], photographs["PAST, α = 1.5, λ = 0.0005"]
+ruined_photographs = photographs["PAST, α = 2.5, λ = 0.0001"]
+headlines.settings(photographs, against=untuned)
 
 # %% [markdown]
-# At α = 1.5 and λ = 0.0005 PAST goes from an accuracy of {{bare.accuracy().value:.2f}} to {{strong.accuracy().value:.2f}} (*{{words(strong.paired(bare, "accuracy"))}}*) and from a highest
-# advantage of {{bare.highest().value:.2f}} to {{strong.highest().value:.2f}} (*{{words(strong.paired(bare, "highest"))}}*). At α = 2.5 even a λ of 0.0001
-# leaves an accuracy of {{ruined.accuracy().value:.2f}}, that of a guess. Uniform ℓ1 stands in the last lines; notebook 09 compares the two. (n = {{int(bare.is_member.sum()):,}} +
-# {{int((~bare.is_member).sum()):,}}; one training would tell nothing of the next.)
+# At α = 1.5 and λ = 0.0005 PAST goes from an accuracy of {{untuned.accuracy().value:.2f}} to {{stronger.accuracy().value:.2f}} (*{{words(stronger.paired(untuned, "accuracy"))}}*) and from a highest
+# advantage of {{untuned.highest().value:.2f}} to {{stronger.highest().value:.2f}} (*{{words(stronger.paired(untuned, "highest"))}}*). At α = 2.5 even a λ of 0.0001
+# leaves an accuracy of {{ruined_photographs.accuracy().value:.2f}}, that of a guess. Uniform ℓ1 stands in the last lines; notebook 09 compares the two. (n = {{int(untuned.is_member.sum()):,}} +
+# {{int((~untuned.is_member).sum()):,}}; one training would tell nothing of the next.)
 
 # %% [markdown]
 # ## Exercise 8.1 · difficulty 1/5 · about 5 minutes

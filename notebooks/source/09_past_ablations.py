@@ -383,15 +383,13 @@ titles = {"test accuracy": "accuracy", "highest advantage": "highest", "highest 
 titles |= {"highest TPR at 1 % FPR": "TPR at 1 %"}
 tables = {title: {at: one[what] for at, one in standing.items()} for title, what in titles.items()}
 told = "Baskets: means over trainings, of the strongest attack by each number."
-show(figures.setting_tables(tables, told=told), name="09_baskets")
-
-# %%
 numbers = ("accuracy", "highest")
 focus = {what: tried[1e-3, 1.5].paired(flat[1e-3], what) for what in numbers}
 sharp = tried[3e-4, 2.5]
 blunt = nearest(sharp, flat)
 sharper = {what: sharp.paired(flat[blunt], what) for what in numbers}
 first, n_baskets = statistics.standing(bare), int(bare.is_member.sum())
+show(figures.setting_tables(tables, told=told), name="09_baskets")
 
 # %% [markdown]
 # **What to see.** Undefended, the accuracy is {{first["accuracy"]:.2f}} and the highest advantage {{first["highest"]:.2f}}, so several settings are better in both. At λ = 0.001 the focus (α = 1.5 instead of 0) makes the highest advantage {{verb(focus["highest"])}} ({{focus["highest"]}}) at an accuracy that is {{verb(focus["accuracy"])}} ({{focus["accuracy"]}}).
