@@ -54,11 +54,6 @@ def test_a_path_tells_where_it_turns():
     assert "largest gap (1.20, 0.40)" in picture.alt
 
 
-def test_each_moment_has_its_mean():
-    numbers = figures.sensitivity_by_parameter({"a": [1.0, 3.0], "b": [0.0, 1.0]}).numbers
-    assert numbers == {"mean a": 2.0, "mean b": 0.5}
-
-
 @pytest.mark.parametrize("fpr", [0.01, 0.3, 0.8])
 def test_the_proposition_agrees_with_a_simulation(fpr):
     rng = np.random.default_rng(0)

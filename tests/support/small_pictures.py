@@ -212,9 +212,6 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "batch_spread": lambda: figures.batch_spread(
         {"top 20 %": {"true": [0.5, 0.6], "shuffled": [0.4, 0.5]}}, {"top 20 %": ("all", 0.45)}
     ),
-    "sensitivity_by_parameter": lambda: figures.sensitivity_by_parameter(
-        {"before": MEMBER[:40], "after": NON_MEMBER[:40]}
-    ),
     "gap_paths": lambda: figures.gap_paths(
         {"PAST": [(1.0, 0.5), (0.5, 0.1)], "training": [(0.0, -0.001), (1.2, 0.4), (1.0, 0.5)]}
     ),

@@ -40,7 +40,6 @@ from mialib.course.figures.sensitivity import (
     fitted_normals,
     gap_paths,
     sensitivity_by_depth,
-    sensitivity_by_parameter,
     two_normals,
 )
 from mialib.course.figures.sparsity import defense_plane, pipeline, round_view

@@ -4,7 +4,6 @@
 |---|---|
 | `sensitivity_by_depth` | how sensitive weights are, block by block (Fig. 10, 13b) |
 | `batch_spread` | what single batches gave, a dot each |
-| `sensitivity_by_parameter` | every parameter of the last layer (Fig. 12) |
 | `gap_paths` | the way of a model in the plane of gap and advantage (Fig. 1a, 11) |
 | `two_normals` | Proposition E.1: two normal losses, a threshold, the advantage by gap |
 | `fitted_normals` | real losses under the normal densities of their mean and deviation |
@@ -210,29 +209,6 @@ def _draw_dots(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
         heights = place + 0.25 * np.sin(2.4 * np.arange(len(values)))  # Dots shall not hide dots.
         style = {"color": color, "alpha": 0.7, "markersize": 5, "linestyle": "none"}
         axes.plot(values, heights, MARKERS[place], **style)
-
-
-def sensitivity_by_parameter(moments: Mapping[str, Sequence[float]]) -> Picture:
-    """The sensitivity of each parameter of the last layer, a panel for each moment (Fig. 12)."""
-    top = max(max(values) for values in moments.values())
-
-    def draw(figure: FigureBase) -> None:
-        panels = figure.subplots(1, len(moments), sharey=True, squeeze=False)[0]
-        for axes, (name, values) in zip(panels, moments.items(), strict=True):
-            places = np.arange(len(values))
-            axes.vlines(places, 0, values, color=COLOR["target"], linewidth=0.7)
-            axes.set(title=name, xlabel="parameter", ylim=(0, top * 1.05))
-        panels[0].set_ylabel("sensitivity |∂G/∂w|")
-
-    means = {name: float(np.mean(values)) for name, values in moments.items()}
-    return Picture(
-        draw,
-        alt="Spikes, one for each parameter of the last layer, height its sensitivity. "
-        f"Means: {spoken(means, '.4f')}.",
-        caption="Sensitivity of each parameter of the last layer, on one scale.",
-        size=(8.4, 2.6),
-        numbers={f"mean {name}": mean for name, mean in means.items()},
-    )
 
 
 def gap_paths(paths: Mapping[str, Sequence[tuple[float, float]]]) -> Picture:
