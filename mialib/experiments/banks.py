@@ -56,21 +56,36 @@ def references(profile: str, experiment: str = "bank", *, views: bool = False) -
 
     With `views`, also the models' answers on shifted records.
     """
+    for nearest in dict.fromkeys((profile, "quick")):
+        found = references_at(nearest, experiment, asked=profile, views=views)
+        if found is not None:
+            return found
+    raise ValueError(f"There is no bank at {profile!r}. Make one: {_command(profile, experiment)}")
+
+
+def references_at(
+    profile: str, experiment: str = "bank", *, asked: str | None = None, views: bool = False
+) -> Found | None:
+    """One's own bank of just this profile, or the shipped one, or nothing.
+
+    `asked` is the profile at which the sentence on a shipped bank says how to train one's own.
+    """
     check_choice("profile", profile, profiles.NAMES)
     check_choice("experiment of a bank", experiment, EXPERIMENTS)
-    command = f"mialib bank --profile {profile}"
-    if experiment != "bank":
-        command += f' --experiment "{experiment}"'
     own = own_path(profile, experiment)
     if own.exists():
         return Found(_read(own, views), f"Your own reference models at profile `{profile}`.")
-    for nearest in dict.fromkeys((profile, "quick")):
-        path = shipped.FOLDER / "bank" / f"{SHIPPED.get((nearest, experiment))}.npz"
-        if path.exists():
-            bank = _read(path, views)
-            sentence = f"Shipped reference models of profile `{nearest}`; `{command}` trains yours."
-            return Found(bank, sentence)
-    raise ValueError(f"There is no bank at {profile!r}. Make one: {command}")
+    path = shipped.FOLDER / "bank" / f"{SHIPPED.get((profile, experiment))}.npz"
+    if not path.exists():
+        return None
+    command = _command(asked or profile, experiment)
+    sentence = f"Shipped reference models of profile `{profile}`; `{command}` trains yours."
+    return Found(_read(path, views), sentence)
+
+
+def _command(profile: str, experiment: str) -> str:
+    command = f"mialib bank --profile {profile}"
+    return command if experiment == "bank" else f'{command} --experiment "{experiment}"'
 
 
 def _read(path: Path, views: bool) -> Bank:

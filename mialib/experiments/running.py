@@ -305,22 +305,33 @@ def results(name: str, profile: str) -> Results:
     """
     check_choice("plan", name, plans.names())
     check_choice("profile", profile, plans.profiles.NAMES)
-    possible = plans.profiles_of(name)
+    asked = profile if profile in plans.profiles_of(name) else None
     for nearest in dict.fromkeys((profile, "quick", "cpu")):
-        own = own_path(name, nearest)
-        if own.exists():
-            return _from(own, f"Your own results of `{name}` at profile `{nearest}`.")
-        path = shipped_path(name, nearest)
-        if path.exists():
-            asked = profile if profile in possible else nearest
-            command = f"mialib run {name} --profile {asked}"
-            return _from(
-                path,
-                f"Shipped results of `{name}` at profile `{nearest}`; `{command}` makes your own.",
-            )
+        found = results_at(name, nearest, asked=asked)
+        if found is not None:
+            return found
     raise ValueError(
         f"There are no results of the plan {name!r} at {profile!r}. "
         f"Make them: mialib run {name} --profile {profile}"
+    )
+
+
+def results_at(name: str, profile: str, *, asked: str | None = None) -> Results | None:
+    """One's own results at just this profile, or the shipped ones, or nothing.
+
+    `asked` is the profile at which the sentence on shipped results says how to make one's own.
+    """
+    check_choice("plan", name, plans.names())
+    check_choice("profile", profile, plans.profiles.NAMES)
+    own = own_path(name, profile)
+    if own.exists():
+        return _from(own, f"Your own results of `{name}` at profile `{profile}`.")
+    path = shipped_path(name, profile)
+    if not path.exists():
+        return None
+    command = f"mialib run {name} --profile {asked or profile}"
+    return _from(
+        path, f"Shipped results of `{name}` at profile `{profile}`; `{command}` makes your own."
     )
 
 

@@ -30,14 +30,17 @@ def module_paths() -> dict[str, Path]:
 
 MODULES = module_paths()
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-ORDER = re.search(r"(?m)^errors · .* · course$", ARCHITECTURE)[0].split(" · ")
+ORDER = re.search(r"(?m)^errors · .* · __main__$", ARCHITECTURE)[0].split(" · ")
 ARRAY_ROOMS = (
     "errors estimates metrics signals shipped bank exposure store data splits attacks".split()
 )
 ARRAY_LAYER = [
     name for name in MODULES if name.split(".")[1:2] and name.split(".")[1] in ARRAY_ROOMS
 ]
-WITHOUT_COURSE = [name for name in MODULES if not name.startswith("mialib.course")]
+DRAWING_ROOMS = ORDER[ORDER.index("course") :]
+WITHOUT_COURSE = [
+    name for name in MODULES if name == "mialib" or name.split(".")[1] not in DRAWING_ROOMS
+]
 
 # Imports of mialib inside a function, each for a reason that ARCHITECTURE.md gives.
 LAZY = {

@@ -7,6 +7,7 @@
 | `tuning` | weights before and after PAST, curves by epoch, one setting |
 | `ablation` | PAST taken apart: settings side by side, one epoch |
 | `tradeoff` | defenses compared: a board, P1, moves |
+| `planes` | accuracy and leakage, a panel for each attack |
 | `relaxation` | CRL's scenarios, the phases of a relaxed loss, three knobs together |
 | `boundary` | distances to the decision boundary, and of features to the origin |
 | `privacy` | what differential privacy promises |
@@ -32,6 +33,7 @@ from mialib.course.figures.butterfly import (
     matrix_product,
     network_parameters,
 )
+from mialib.course.figures.planes import attack_planes
 from mialib.course.figures.privacy import Reach, promise, reach, reach_of
 from mialib.course.figures.records import images, threshold_view, worlds
 from mialib.course.figures.relaxation import Knobs, Phase, joint_sweep, phases, scenarios
