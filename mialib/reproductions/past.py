@@ -5,6 +5,8 @@ Figure numbers follow the longer version of the paper.
 
 from __future__ import annotations
 
+from math import isnan
+
 from mialib import profiles
 from mialib.course import figures
 from mialib.defenses import Past
@@ -98,10 +100,18 @@ def _lines_of_planes(
 def least_leak_at_accuracy(settings: list[Results], plain: Results) -> Results | None:
     """Of the settings that are not less accurate than the undefended model, the one that leaks
     least by the loss; nothing where all are less accurate."""
-    accurate = [one for one in settings if words(one.paired(plain, "accuracy")) != "lower"]
+    accurate = [one for one in settings if is_as_accurate(one, plain)]
     if not accurate:
         return None
     return min(accurate, key=lambda one: one.by_seed("advantage", "loss").mean())
+
+
+def is_as_accurate(one: Results, plain: Results) -> bool:
+    """Whether its accuracy is not told to be lower; of one training, the number itself counts."""
+    difference = one.paired(plain, "accuracy")
+    if isnan(difference.low):
+        return difference.value >= 0
+    return words(difference) != "lower"
 
 
 ITEMS = (
