@@ -73,7 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--profile", default="quick", help=", ".join(profiles.NAMES))
     again.add_argument("--data", help="an .npz or image folder in place of the profile's download")
     again.add_argument("--jobs", type=int, help="how many rows side by side; one per core, or 1")
-    again.add_argument("--seeds", type=int, help="how many of each setting; the plan says otherwise")
+    again.add_argument(
+        "--seeds", type=int, help="how many of each setting; the plan says otherwise"
+    )
     again.add_argument("--out", default="reproduced", help="the folder for figure and table")
     again.add_argument(
         "--short", action="store_true", help="the item's shorter variant, where it has one"

@@ -54,7 +54,9 @@ def _rehearse(loaded: list[Plan]) -> int:
     rows = [row for plan in loaded for row in plan.rows()]
     count = rehearsal.rehearse_all(rows)
     seconds = time.perf_counter() - started
-    print(f"{len(rows)} rows; {count} kinds of training built and took two steps in {seconds:.0f} s.")
+    print(
+        f"{len(rows)} rows; {count} kinds of training built and took two steps in {seconds:.0f} s."
+    )
     return 0
 
 

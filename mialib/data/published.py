@@ -30,6 +30,7 @@ import numpy as np
 
 from mialib import store
 from mialib.data.records import Records, drawn, read_images
+from mialib.errors import check_choice
 
 # What there is.
 

@@ -107,9 +107,7 @@ def seconds_per_epoch(configuration: Configuration) -> float:
     return (time.perf_counter() - started) / steps * -(-members // batch)
 
 
-def _fit(
-    model: nn.Module, side: Side, defense: Defense, recipe: Recipe, *, device: str
-) -> None:
+def _fit(model: nn.Module, side: Side, defense: Defense, recipe: Recipe, *, device: str) -> None:
     fit(
         model,
         side.train,
@@ -141,7 +139,9 @@ def noise_side(dataset: Dataset, *, batch: int) -> Side:
     """Train, test, inference and validation records, two batches each."""
     n = 8 * batch
     x = np.random.default_rng(0).integers(0, 2, (n, *dataset.shape), np.uint8)
-    noise = Records("noise", x, np.arange(n) % dataset.classes, dataset.classes)
+    # Every part has the same classes: MMD compares records of one class.
+    labels = np.tile(np.arange(2 * batch) % dataset.classes, 4)
+    noise = Records("noise", x, labels, dataset.classes)
     train, test, inference, validation = (noise.take(rows) for rows in np.split(np.arange(n), 4))
     return Side(train, test, inference=inference, validation=validation)
 
