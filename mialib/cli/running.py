@@ -1,4 +1,4 @@
-"""`mialib run`, `mialib plans` and `mialib bank`: train what is missing, and write what came out."""
+"""`mialib run`, `plans` and `bank`: train what is missing, and write what came out."""
 
 from __future__ import annotations
 

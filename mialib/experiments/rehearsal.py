@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +21,9 @@ from torch import nn
 
 from mialib import metrics, models, progress, query, splits
 from mialib.attacks import ATTACKS
-from mialib.configurations import Configuration
+from mialib.configurations import Configuration, Stage
 from mialib.data import Records, short_name
+from mialib.defenses import Distillation
 from mialib.errors import check_choice
 from mialib.experiments.plans import PlannedRow
 from mialib.query import pick_device
@@ -29,6 +31,7 @@ from mialib.splits import Side
 from mialib.training import Defense, Recipe, fit
 
 BATCH = 4
+TEACHER_EPOCHS = 30
 
 
 class Dataset(NamedTuple):
@@ -60,13 +63,20 @@ def rehearse(configuration: Configuration) -> dict[str, int]:
     sizes = part_sizes(configuration, dataset)
     side = noise_side(dataset, batch=BATCH)
     model = build_from_scratch(configuration, dataset)
-    for stage in (*configuration.before, configuration):
-        recipe = replace(stage.recipe, epochs=1, batch_size=BATCH)
+    for stage, following in pairwise([*configuration.before, configuration, None]):
+        assert stage is not None
+        epochs = TEACHER_EPOCHS if _is_distilled(following) else 1
+        recipe = replace(stage.recipe, epochs=epochs, batch_size=BATCH)
         _fit(model, side, stage.defense, recipe, device="cpu")
     signals = query.collect(model, side)
     scores = ATTACKS["loss"].fit(signals).score(signals.public())
     metrics.evaluate(scores, signals.truth(), draws=10)
     return sizes
+
+
+def _is_distilled(following: Stage | Configuration | None) -> bool:
+    """Whether what comes next takes this model for its teacher, which must have learned something."""
+    return following is not None and isinstance(following.defense, Distillation)
 
 
 def rehearse_all(planned: Iterable[PlannedRow]) -> int:

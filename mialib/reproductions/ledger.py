@@ -6,8 +6,8 @@
 
     mialib ledger --write LEDGER.md         # the same as a readable page
 
-The rows' words are in `mialib/shipped/ledger.toml`; the numbers are those of `mialib reproduce`: the
-first line that an item gives to a row.
+The rows' words are in `mialib/shipped/ledger.toml`; the numbers are those of `mialib reproduce`:
+the first line that an item gives to a row.
 """
 
 from __future__ import annotations
@@ -201,11 +201,12 @@ def as_markdown(found: Sequence[Entry]) -> str:
     """The readable page."""
     parts = [
         "# The ledger",
-        "Every figure, table and quoted number of the three papers: what was printed, what this course "
-        "finds, and why the two differ. `mialib ledger --write LEDGER.md` makes this page from the "
-        "results at hand; `mialib reproduce ITEM` makes one item with its figure. A number is *real* on "
-        "the paper's own dataset, though a network or its training may be smaller, and a *stand-in* on "
-        "other data; intervals are 95 % over trainings and records together.",
+        "Every figure, table and quoted number of the three papers: what was printed, what this "
+        "course finds, and why the two differ. `mialib ledger --write LEDGER.md` makes this page "
+        "from the results at hand; `mialib reproduce ITEM` makes one item with its figure. A "
+        "number is *real* on the paper's own dataset, though a network or its training may be "
+        "smaller, and a *stand-in* on other data. Intervals are 95 %, over trainings and records "
+        "together.",
         coverage(found),
     ]
     for paper, title in PAPERS.items():
