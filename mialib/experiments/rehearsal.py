@@ -75,7 +75,7 @@ def rehearse(configuration: Configuration) -> dict[str, int]:
 
 
 def _is_distilled(following: Stage | Configuration | None) -> bool:
-    """Whether what comes next takes this model for its teacher, which must have learned something."""
+    """Whether what comes next takes this model for its teacher, which must have learned."""
     return following is not None and isinstance(following.defense, Distillation)
 
 

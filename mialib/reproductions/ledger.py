@@ -1,7 +1,7 @@
 """The ledger: one row per published result, what was printed, what we found, why they differ.
 
     entries = ledger.entries()              # every row at every profile that was run
-    print(as_text(entries))                 # coverage, then a line for each row
+    as_text(entries)                        # coverage, then a line for each row
     faults(entries)                         # rows without a section, a state or a reason
 
     mialib ledger --write LEDGER.md         # the same as a readable page
