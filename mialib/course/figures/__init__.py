@@ -6,6 +6,7 @@
 | `sensitivity` | where the loss gap's sensitivity lies, and Proposition E.1 |
 | `tuning` | weights before and after PAST, curves by epoch, one setting |
 | `ablation` | PAST taken apart: settings side by side, one epoch |
+| `points` | one training among a table's settings, and under a threshold |
 | `tradeoff` | defenses compared: a board, P1, moves |
 | `relaxation` | CRL's scenarios, the phases of a relaxed loss, three knobs together |
 | `boundary` | distances to the decision boundary, and of features to the origin |
@@ -31,6 +32,13 @@ from mialib.course.figures.butterfly import (
     matched_trainings,
     matrix_product,
     network_parameters,
+)
+from mialib.course.figures.points import (
+    Point,
+    point_among,
+    point_calls,
+    point_view,
+    standing_of,
 )
 from mialib.course.figures.privacy import Reach, promise, reach, reach_of
 from mialib.course.figures.records import images, threshold_view, worlds
