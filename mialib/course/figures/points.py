@@ -270,7 +270,7 @@ def point_calls(point: Point, attack: str, *, quantile: float) -> Picture:
         histogram.axvline(1 - calls.share, color=COLOR["mark"])
         shadow = {"color": COLOR["shadow"], "linestyle": LINE["shadow"]}
         histogram.axvline(1 - fitted.share, **shadow, label="shadow's threshold")
-        histogram.legend(loc="upper center", ncols=3, fontsize=8, columnspacing=1, handlelength=1.5)
+        histogram.legend(loc="upper left", ncols=2, fontsize=8)
         histogram.set_title(attack)
         draw_confusion(table, calls.tpr, calls.fpr, members, non_members)
         log.plot(curve.fpr, curve.tpr, color=COLOR["target"], linestyle=LINE["target"])
@@ -310,7 +310,7 @@ def _draw_ranks(axes: Axes, shares: np.ndarray, is_member: np.ndarray) -> None:
     chance = {"color": COLOR["chance"], "linestyle": LINE["chance"], "linewidth": 1.2}
     axes.axhline(is_member.sum() / BARS, **chance)
     _, tallest = axes.get_ylim()
-    axes.set(xlim=(0, 1), ylim=(0, 1.3 * tallest))  # The legend stands above the bars.
+    axes.set(xlim=(0, 1), ylim=(0, 1.4 * tallest))  # The legend stands above the bars.
     axes.set(xlabel="share of records that score lower", ylabel="records")
 
 
@@ -336,7 +336,8 @@ def point_view(point: Point | None, among: Picture, *, attack: str, quantile: fl
     below = point_calls(point, attack, quantile=quantile) if point else _not_trained()
 
     def draw(figure: FigureBase) -> None:
-        upper, lower = figure.subfigures(2, 1, height_ratios=[among.size[1], below.size[1]])
+        heights = [among.size[1], below.size[1]]
+        upper, lower = figure.subfigures(2, 1, squeeze=False, height_ratios=heights).flat
         among.draw(upper)
         below.draw(lower)
 

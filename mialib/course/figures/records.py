@@ -108,8 +108,9 @@ def draw_confusion(axes: Axes, tpr: float, fpr: float, members: int, non_members
 
 def draw_rates(axes: Axes, fpr: float, tpr: float, *, fitted: bool = False) -> None:
     """A point on a ROC; an open one if it is where the shadow's own threshold lies."""
-    style = {"color": COLOR["shadow"], "fillstyle": "none"} if fitted else {"color": COLOR["mark"]}
-    axes.plot(fpr, tpr, "o", markersize=7, clip_on=False, **style)
+    color = COLOR["shadow"] if fitted else COLOR["mark"]
+    fill = "none" if fitted else "full"
+    axes.plot(fpr, tpr, "o", color=color, fillstyle=fill, markersize=7, clip_on=False)
 
 
 class Bell(NamedTuple):
