@@ -90,7 +90,7 @@ def train_point(
 
 def planned_point(base: Configuration, defense: Defense, recipe: Recipe | None) -> PlannedRow:
     """What is to be trained; a setting that cannot be is refused here."""
-    configuration = base.defended(defense, recipe)
+    configuration = base.defended(defense, recipe).but(trace=0)
     return PlannedRow(configuration, {"defense": type(defense).__name__, **asdict(defense)})
 
 
@@ -233,7 +233,8 @@ class TrainThisPoint(Explorer):
     def view(self, *, attack: str, quantile: float, **settings: Any) -> Picture:
         """Where a setting stands, and what the threshold does to its model."""
         name = self._name(settings.values())
-        picture = point_view(self.point(name), self._among(name), attack=attack, quantile=quantile)
+        shown = self.point(name) or name
+        picture = point_view(shown, self._among(name), attack=attack, quantile=quantile)
         return replace(picture, numbers={**picture.numbers, **settings})
 
     def point(self, name: str) -> Point | None:

@@ -167,6 +167,6 @@ def test_one_view_joins_both(point):
 
 def test_a_setting_that_nobody_trained_says_so(point):
     among = points.point_among([point], TABLE, undefended=STAR)
-    view = points.point_view(None, among, attack="loss", quantile=0.5)
-    assert "press “Train this point”" in view.alt
+    view = points.point_view("λ = 3", among, attack="loss", quantile=0.5)
+    assert "trained λ = 3: press “Train this point”" in view.alt
     assert len(view.png) > 10_000

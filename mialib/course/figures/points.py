@@ -328,12 +328,15 @@ class Stacked(Picture):
         return f"{self.above.as_html()}<br>{self.below.as_html()}"
 
 
-def point_view(point: Point | None, among: Picture, *, attack: str, quantile: float) -> Picture:
-    """Above where a setting stands, below what a threshold does to it; or that it is not trained.
+def point_view(point: Point | str, among: Picture, *, attack: str, quantile: float) -> Picture:
+    """Above where a setting stands, below what a threshold does to it.
 
-    `among` is a `point_among`.
+    `among` is a `point_among`. Of a setting that is not trained, give the name in place of a point.
     """
-    below = point_calls(point, attack, quantile=quantile) if point else _not_trained()
+    if isinstance(point, str):
+        below = _not_trained(point)
+    else:
+        below = point_calls(point, attack, quantile=quantile)
 
     def draw(figure: FigureBase) -> None:
         heights = [among.size[1], below.size[1]]
@@ -352,9 +355,9 @@ def point_view(point: Point | None, among: Picture, *, attack: str, quantile: fl
     )
 
 
-def _not_trained() -> Picture:
+def _not_trained(name: str) -> Picture:
     """The place of a model that is not there."""
-    sentence = "Neither the table nor you have trained this setting: press “Train this point”."
+    sentence = f"Neither the table nor you have trained {name}: press “Train this point”."
 
     def draw(figure: FigureBase) -> None:
         axes = figure.subplots()
