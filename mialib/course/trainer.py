@@ -269,7 +269,9 @@ class TrainThisPoint(Explorer):
             self._train_with_bar()
         except EXPECTED as error:
             self._fail(error)
-        except BaseException as error:  # An interrupt, or a fault of ours: told here, and raised.
+        except (
+            BaseException
+        ) as error:  # An interrupt, or a fault of the code: told here, and raised.
             self._fail(error)
             raise
         finally:

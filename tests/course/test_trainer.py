@@ -136,11 +136,12 @@ def test_the_threshold_moves_on_the_model_that_is_chosen(bench, in_this_process,
     bench.button.click()
     bench.controls["quantile"].value = 0.5
     before = bench.screen.value
-    started = time.perf_counter()
+    started = time.process_time()  # not the clock: others may keep the machine busy
     bench.controls["quantile"].value = 0.9
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     with capsys.disabled():
         print(f" [the threshold slider answers in {1000 * seconds:.0f} ms]", end="")
+    assert seconds < 1
     assert bench.screen.value != before
     half, strict = (bench.view(**bench.values() | {"quantile": at}) for at in (0.5, 0.9))
     assert strict.numbers["tpr"] < half.numbers["tpr"]

@@ -27,7 +27,7 @@ from mialib.course.figures.records import draw_confusion, draw_rates
 from mialib.course.plots.game import roc_axes, roc_floor
 from mialib.course.plots.palette import COLOR, HATCH, LINE, group
 from mialib.course.plots.picture import Picture
-from mialib.course.plots.spoken import listed, spoken_points
+from mialib.course.plots.spoken import capital, listed, spoken_points
 from mialib.course.plots.tradeoff import Point as Place
 from mialib.course.plots.tradeoff import tradeoff
 from mialib.errors import check_choice, check_range
@@ -286,7 +286,7 @@ def point_calls(point: Point, attack: str, *, quantile: float) -> Picture:
         "its scores: histograms of members and non-members by rank of their score with the "
         f"threshold as a vertical line, a confusion matrix, and a ROC on logarithmic axes with the "
         f"point {calls.spoken()}. The shadow's own threshold: {fitted.spoken()}.",
-        caption=f"{attack}, {members:,} + {non_members:,} records: of {calls.members:,} + "
+        caption=f"{capital(attack)}, {members:,} + {non_members:,} records: of {calls.members:,} + "
         f"{calls.non_members:,} called members, {calls.members:,} are. {calls.spoken()}. Members "
         "blue, non-members orange and hatched; dashed, and open on the ROC: the shadow's own "
         f"threshold ({fitted.spoken()}).",
