@@ -314,6 +314,8 @@ class TrainThisPoint(Explorer):
 
     def _advance(self) -> None:
         self.bar.value = min(self.bar.value + 1, self.bar.max)
+        if self.bar.value == self.bar.max:
+            self._tell(f"Trained. Now {len(self.attacks)} attacks …")
 
     def _tell(self, sentence: str) -> None:
         self.message.value = f'<p role="status">{html.escape(sentence)}</p>'

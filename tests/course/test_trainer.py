@@ -108,9 +108,13 @@ def test_the_button_trains_and_the_point_appears(bench, in_this_process, monkeyp
     assert "Neither the table nor you" in bench.screen.value
     seen = []
     bench.button.observe(lambda change: seen.append(change.new), names="disabled")
+    told = []
+    bench.message.observe(lambda change: told.append(change.new), names="value")
     bench.button.click()
     assert seen == [True, False], "the button is off while it trains"
     assert len(trained) == 2, "target and shadow"
+    assert "Training λ = 0.01, α = 1.5 …" in told[0]
+    assert "Trained. Now 3 attacks …" in told[1]
     assert list(bench.points) == ["λ = 0.01, α = 1.5"]
     assert "yours, λ = 0.01, α = 1.5" in bench.screen.value
     assert said(bench).startswith("λ = 0.01, α = 1.5: test accuracy 0.")
