@@ -1,0 +1,698 @@
+"""The arena: every defense that met the same records, network and attacks, and what each costs.
+
+    rings = arenas("quick")                         # {"letters · CNN": Arena, …}
+    letters = rings["letters · CNN"]
+    letters["DMP, all"].estimate("AUC")             # of the attack that gets furthest by it
+    front(letters, "AUC")                           # {"DMP, all": "front", "AdvReg, α 3": "beaten", …}
+    matched(letters, "PAST, α 1.5, λ 0.001", "RelaxLoss")
+    advice(letters, promise=0.05)                   # by need: which, and what it costs
+    to_csv(letters, "letters.csv")
+
+**Who may meet whom.** Settings are compared record by record, so an arena holds settings of the same
+members, the same network and the same attacks. `arenas` reads the plans of `PLANS` and sorts them.
+
+**Who is in it.** Each defense by its strengths. Variants that a lesson takes apart (a clamp, a
+longer tuning, PAST on top of another defense) stay in their lessons.
+
+**Chosen here, measured there.** Who takes the best of many settings also takes the luckiest. So
+`matched` and `advice` choose on one half of the records, and measure on the other.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mialib import profiles
+from mialib.defenses import DEFENSES
+from mialib.errors import as_path, check_choice, check_range
+from mialib.estimates import Estimate
+from mialib.experiments import results
+from mialib.results import Results
+from mialib.results.repeats import over_seeds_and_records
+
+PLANS = (
+    "past",
+    "relaxed",
+    "learned",
+    "simple",
+    "pruned",
+    "butterflies",
+    "baskets",
+    "photographs",
+)
+STRONGEST = "strongest"  # in place of an attack's name: whichever gets furthest
+# What attackers reach, and how `Results` is asked for it.
+LEAKS: dict[str, tuple[str, dict[str, float]]] = {
+    "advantage": ("advantage", {}),
+    "AUC": ("auc", {}),
+    "TPR at 1 % FPR": ("tpr", {"fpr": 0.01}),
+}
+ACCURACY = "accuracy"
+
+NOTHING = "none"  # records that a defense needs beside the members
+NON_MEMBERS = "non-members"
+VALIDATION = "validation"
+
+FRONT = "front"  # Nobody is at least as good by both numbers.
+OPEN = "open"  # Somebody is, but by neither number clearly.
+BEATEN = "beaten"  # Somebody is, and clearly so by one number at least.
+UNSTEADY = "unsteady"  # A training failed: what the others reached is no promise.
+
+UNDEFENDED = "undefended"
+
+
+class Kind(NamedTuple):
+    """A defense as the arena calls it, and the settings that say how strong it is."""
+
+    name: str
+    knobs: tuple[str, ...] = ()
+
+
+KINDS = {  # by the class; `_kind` knows the special cases
+    "Plain": Kind(UNDEFENDED),
+    "L1": Kind("ℓ1", ("lam",)),
+    "L2": Kind("ℓ2", ("lam",)),
+    "Dropout": Kind("dropout", ("p",)),
+    "LabelSmoothing": Kind("label smoothing", ("epsilon",)),
+    "ConfidencePenalty": Kind("confidence penalty", ("beta",)),
+    "EarlyStopping": Kind("early stopping", ("patience",)),
+    "Stop": Kind("stopped early", ("after",)),
+    "LossGap": Kind("loss gap", ("a",)),
+    "Past": Kind("PAST", ("alpha", "lam")),
+    "RelaxLoss": Kind("RelaxLoss", ("alpha",)),
+    "CRL": Kind("CRL", ("alpha_rce",)),
+    "AdvReg": Kind("AdvReg", ("alpha",)),
+    "MixupMMD": Kind("Mixup+MMD", ("lam",)),
+    "Distillation": Kind("distillation", ("temperature",)),
+    "DMP": Kind("DMP", ("source",)),
+    "DPSGD": Kind("DP-SGD", ("sigma",)),
+    "IMP": Kind("IMP", ("round",)),
+}
+UNIFORM_L1 = Kind("uniform ℓ1", ("lam",))
+TUNED = Kind("tuned with λ = 0")
+IMPROVED_RELAXLOSS = Kind("ImpRelaxLoss", ("alpha_rce",))
+ACTIVE_CRL = Kind("CRL (active)", ("lam",))
+MIXUP = Kind("mixup")
+MMD = Kind("MMD", ("lam",))
+BUTTERFLY = Kind("butterfly", ("segments", "factors"))
+NARROW = Kind("narrow network", ("width",))
+
+SYMBOLS = {
+    "lam": "λ",
+    "alpha": "α",
+    "alpha_rce": "α_rce",
+    "epsilon": "ε",
+    "beta": "β",
+    "temperature": "τ",
+    "sigma": "σ",
+    "segments": "S",
+    "factors": "L",
+    "after": "epoch",
+    "source": "",
+}
+FALLING = ("patience", "after", "width")  # knobs of which less is stronger
+DATA_NAMES = {"shoppers": "baskets", "purchase100": "baskets", "cifar10": "photographs"}
+NETWORK_NAMES = {"cnn": "CNN", "mlp": "MLP", "resnet20": "ResNet-20"}
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """One setting of one defense.
+
+    defense     what the arena calls it
+    strength    the values of its knobs; nothing where it has none
+    ring        the arena's name: only contenders of one arena can be compared
+    trainings   what the attacks found, of every training that ended
+    failed      how many trainings did not end
+    times       how long it takes to train, over the undefended model
+    extra       the records that it needs beside the members
+    is_later    whether it starts from a model that is trained already
+    """
+
+    defense: str
+    strength: str
+    ring: str
+    trainings: Results
+    failed: int
+    times: float
+    extra: str
+    is_later: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.defense}, {self.strength}" if self.strength else self.defense
+
+    def estimate(self, number: str = ACCURACY, attack: str = STRONGEST) -> Estimate:
+        """The accuracy, or one of LEAKS, with an interval over trainings and records."""
+        key = (number, attack)
+        if key not in self._estimates:
+            what, arguments, options = _asked(number, attack)
+            self._estimates[key] = self.trainings.estimate(what, *arguments, **options)
+        return self._estimates[key]
+
+    def mean(self, number: str = ACCURACY, attack: str = STRONGEST) -> float:
+        """The same without an interval, which is quick."""
+        what, arguments, options = _asked(number, attack)
+        return float(self.trainings.by_seed(what, *arguments, **options).mean())
+
+    def draws(self, number: str = ACCURACY, attack: str = STRONGEST) -> dict[int, np.ndarray]:
+        """By seed: the number, then its value in every draw of records, (1 + draws,)."""
+        key = (number, attack)
+        if key not in self._draws:
+            what, arguments, options = _asked(number, attack)
+            drawn = self.trainings.draws(what, *arguments, **options)
+            seeds = [row.seed for row in self.trainings.rows]
+            self._draws[key] = dict(zip(seeds, drawn, strict=True))
+        return self._draws[key]
+
+    def minus(self, other: Contender, number: str, attack: str = STRONGEST) -> Estimate:
+        """This one's number minus the other's, by seed and by record."""
+        if self.ring != other.ring:
+            raise ValueError(
+                f"{self.name} fought in {self.ring!r} and {other.name} in {other.ring!r}. Records "
+                "or networks differ, so the two cannot be paired. Choose two of one arena."
+            )
+        here = self.draws(number, attack)
+        there = other.draws(number, attack)
+        common = sorted(here.keys() & there.keys())
+        if not common:
+            raise ValueError(f"{self.name} and {other.name} have no seed in common.")
+        return over_seeds_and_records(np.stack([here[seed] - there[seed] for seed in common]))
+
+    @cached_property
+    def _estimates(self) -> dict[tuple[str, str], Estimate]:
+        return {}
+
+    @cached_property
+    def _draws(self) -> dict[tuple[str, str], dict[int, np.ndarray]]:
+        return {}
+
+
+def _asked(number: str, attack: str) -> tuple[str, tuple[str, ...], dict[str, float]]:
+    """What `Results` calls it: the number, its arguments and its options."""
+    if number == ACCURACY:
+        return ACCURACY, (), {}
+    what, options = LEAKS[check_choice("number", number, (ACCURACY, *LEAKS))]
+    if attack == STRONGEST:
+        return "highest", (what,), options
+    return what, (attack,), options
+
+
+@dataclass(frozen=True, eq=False)
+class Arena:
+    """Contenders of the same records, network and attacks; the first is the undefended model."""
+
+    name: str
+    contenders: tuple[Contender, ...]
+    fallen: Mapping[str, str]  # settings of which no training ended, and why
+    sources: tuple[str, ...]  # where the numbers come from, in sentences
+
+    def __getitem__(self, name: str) -> Contender:
+        named = {one.name: one for one in self.contenders}
+        return named[check_choice("contender", name, named)]
+
+    @property
+    def undefended(self) -> Contender:
+        return self.contenders[0]
+
+    @property
+    def attacks(self) -> tuple[str, ...]:
+        return self.undefended.trainings.attacks
+
+    @cached_property
+    def defenses(self) -> dict[str, tuple[Contender, ...]]:
+        """The contenders by defense, from weak to strong."""
+        families: dict[str, tuple[Contender, ...]] = {}
+        for one in self.contenders:
+            families[one.defense] = (*families.get(one.defense, ()), one)
+        return families
+
+    @cached_property
+    def halves(self) -> tuple[Arena, Arena]:
+        """The same arena on two halves of the records: one to choose on, one to measure on."""
+        first = half_of(self.undefended.trainings.is_member)
+        return self._on(first), self._on(~first)
+
+    def _on(self, records: np.ndarray) -> Arena:
+        some = [replace(one, trainings=one.trainings.take(records)) for one in self.contenders]
+        return replace(self, contenders=tuple(some))
+
+    def __repr__(self) -> str:
+        trainings = self.undefended.trainings
+        return (
+            f"<Arena {self.name}: {len(self.defenses)} defenses in {len(self.contenders)} settings, "
+            f"{len(self.attacks)} attacks, {len(trainings.is_member):,} records>"
+        )
+
+
+def half_of(is_member: np.ndarray, *, seed: int = 0) -> np.ndarray:
+    """A mask of half of the members and half of the non-members, drawn at random: (n,)."""
+    rng = np.random.default_rng(seed)
+    chosen = np.zeros(len(is_member), bool)
+    for role in (True, False):
+        places = rng.permutation(np.flatnonzero(is_member == role))
+        chosen[places[: len(places) // 2]] = True
+    return chosen
+
+
+# Reading the plans.
+
+
+def arenas(profile: str, *, plans: Sequence[str] = PLANS) -> dict[str, Arena]:
+    """Every arena that these plans fill, by its name; the largest comes first.
+
+    Where a plan has no results at this profile, those serve that lessons show instead.
+    """
+    check_choice("profile", profile, profiles.NAMES)
+    rings: dict[str, list[_Entry]] = {}
+    for plan in plans:
+        found = results(plan, profile)
+        for entry in _entries(found):
+            rings.setdefault(_ring_name(entry), []).append(entry)
+    filled = [_arena(name, entries) for name, entries in rings.items()]
+    filled = [arena for arena in filled if arena is not None]
+    filled.sort(key=lambda arena: len(arena.contenders), reverse=True)
+    return {arena.name: arena for arena in filled}
+
+
+class _Entry(NamedTuple):
+    """A setting of a plan that takes part."""
+
+    kind: Kind
+    settings: dict[str, Any]
+    rows: Results  # all of its trainings, also those that failed
+    network: str
+
+
+def _entries(found: Results) -> list[_Entry]:
+    """The settings that take part; a defense is trained as long as most of its settings are."""
+    experiments = profiles.load(found.about["profile"]).experiments
+    lengths: dict[str, list[int]] = {}
+    for one in found.settings():
+        settings = one.rows[0].settings
+        lengths.setdefault(settings["defense"], []).append(settings["epochs"])
+    entries = []
+    for one in found.settings():
+        settings = one.rows[0].settings
+        usual = max(set(lengths[settings["defense"]]), key=lengths[settings["defense"]].count)
+        kind = _kind(settings)
+        if kind is not None and settings["epochs"] == usual:
+            entries.append(_Entry(kind, settings, one, experiments[settings["experiment"]].model))
+    return entries
+
+
+def _kind(settings: Mapping[str, Any]) -> Kind | None:
+    """How the arena calls a setting; nothing for a variant that stays in its lesson."""
+    defense = settings["defense"]
+    if "after" in settings and defense != "Stop":
+        return None  # on top of another defense
+    if defense in ("Plain", "BestCheckpoint"):
+        return _network_kind(settings)
+    kind = {
+        "Past": _past_kind,
+        "CRL": _crl_kind,
+        "MixupMMD": _mixup_kind,
+        "IMP": _imp_kind,
+    }.get(defense, lambda _: KINDS.get(defense))(settings)
+    if kind is None or "called" in settings or _is_usual(settings, kind):
+        return kind
+    return None
+
+
+def _network_kind(settings: Mapping[str, Any]) -> Kind:
+    """Where the network is the defense."""
+    if "segments" in settings:
+        return BUTTERFLY
+    return NARROW if "width" in settings else KINDS["Plain"]
+
+
+def _past_kind(settings: Mapping[str, Any]) -> Kind:
+    if settings["lam"] == 0:
+        return TUNED
+    return UNIFORM_L1 if settings["alpha"] == 0 else KINDS["Past"]
+
+
+def _crl_kind(settings: Mapping[str, Any]) -> Kind:
+    if settings["lam"] == 0:
+        return IMPROVED_RELAXLOSS
+    is_active = settings["center_lr"] > DEFENSES["CRL"]().center_lr  # type: ignore[attr-defined]
+    return ACTIVE_CRL if is_active else KINDS["CRL"]
+
+
+def _mixup_kind(settings: Mapping[str, Any]) -> Kind:
+    if settings["lam"] == 0:
+        return MIXUP
+    return MMD if settings["mixup"] == 0 else KINDS["MixupMMD"]
+
+
+def _imp_kind(settings: Mapping[str, Any]) -> Kind | None:
+    """By rounds; before the first it is the undefended model."""
+    if "round" not in settings and "called" not in settings:
+        return None
+    return KINDS["IMP"] if settings.get("round", 1) else KINDS["Plain"]
+
+
+# What tells one kind from another, or a plan's own data, is no variant.
+FREE = {
+    "Past": ("lam", "alpha"),
+    "CRL": ("lam", "center_lr"),
+    "MixupMMD": ("lam", "mixup"),
+    "IMP": ("prunings", "share"),
+    "DMP": ("share",),
+}
+
+
+def _is_usual(settings: Mapping[str, Any], kind: Kind) -> bool:
+    """Whether all settings but its strength are those that the defense has by itself."""
+    defense = settings["defense"]
+    usual = vars(DEFENSES[defense]())
+    free = {*kind.knobs, *FREE.get(defense, ())}
+    return all(
+        settings[name] == (list(value) if isinstance(value, tuple) else value)
+        for name, value in usual.items()
+        if name in settings and name not in free
+    )
+
+
+def _ring_name(entry: _Entry) -> str:
+    data = entry.rows.about["data"]
+    network = NETWORK_NAMES.get(entry.network, entry.network)
+    members = int(entry.rows.is_member.sum())
+    return f"{DATA_NAMES.get(data, data)} · {network}, {members:,}"
+
+
+def _arena(name: str, entries: Sequence[_Entry]) -> Arena | None:
+    """The contenders of these entries; None where there is no undefended model among them."""
+    entries = _once(entries)
+    ended = [entry for entry in entries if not all(row.failure for row in entry.rows.rows)]
+    bare = [entry for entry in ended if entry.kind.name == UNDEFENDED]
+    if not bare:
+        return None
+    order = list(dict.fromkeys(entry.kind.name for entry in entries))
+    ended.sort(key=lambda entry: (order.index(entry.kind.name), _place(entry)))
+    rest = [entry for entry in ended if entry.kind.name != UNDEFENDED]
+    fastest = _fastest(bare[:1])
+    fallen = [entry for entry in entries if entry not in ended]
+    return Arena(
+        name=name,
+        contenders=tuple(_contender(name, one, ended, fastest) for one in (bare[0], *rest)),
+        fallen={_named(one, entries): one.rows.rows[0].failure for one in fallen},
+        sources=tuple(dict.fromkeys(entry.rows.about["source"] for entry in entries)),
+    )
+
+
+def _once(entries: Iterable[_Entry]) -> list[_Entry]:
+    """Plans share settings, such as the undefended model; the one with most trainings stays."""
+    known: dict[tuple, _Entry] = {}
+    for entry in entries:
+        key = (entry.kind.name, *(str(entry.settings.get(knob)) for knob in entry.kind.knobs))
+        if key not in known or len(entry.rows) > len(known[key].rows):
+            known[key] = entry
+    return list(known.values())
+
+
+def _place(entry: _Entry) -> tuple:
+    """By which the settings of a defense are sorted, from weak to strong."""
+    values = []
+    for knob in entry.kind.knobs:
+        value = entry.settings.get(knob, 0)
+        values.append(-value if knob in FALLING else value)
+    return tuple(values)
+
+
+def _contender(ring: str, entry: _Entry, everyone: Sequence[_Entry], fastest: float) -> Contender:
+    settings = entry.settings
+    return Contender(
+        defense=entry.kind.name,
+        strength=_strength(entry, everyone),
+        ring=ring,
+        trainings=entry.rows.finished(),
+        failed=sum(bool(row.failure) for row in entry.rows.rows),
+        times=_fastest(_as_long(entry, everyone)) / fastest,
+        extra=_extra(settings),
+        is_later=bool(settings["tuned"]),
+    )
+
+
+def _named(entry: _Entry, everyone: Sequence[_Entry]) -> str:
+    strength = _strength(entry, everyone)
+    return f"{entry.kind.name}, {strength}" if strength else entry.kind.name
+
+
+def _strength(entry: _Entry, everyone: Sequence[_Entry]) -> str:
+    """The knobs that the defense's settings differ by, with their values."""
+    family = [other for other in everyone if other.kind == entry.kind]
+    words = []
+    for knob in entry.kind.knobs:
+        if len({str(other.settings.get(knob)) for other in family}) > 1:
+            value = entry.settings.get(knob)
+            shown = value if isinstance(value, str) else f"{value:g}"
+            words.append(f"{SYMBOLS.get(knob, knob)} {shown}".strip())
+    return ", ".join(words)
+
+
+def _as_long(entry: _Entry, everyone: Sequence[_Entry]) -> list[_Entry]:
+    """The settings that take as many steps: strength alone costs no time, unless it stops early."""
+    if entry.settings["defense"] in ("EarlyStopping", "Stop", "IMP", "DMP") or entry.kind in (
+        BUTTERFLY,
+        NARROW,
+    ):
+        return [entry]
+    return [other for other in everyone if other.kind == entry.kind]
+
+
+def _fastest(entries: Sequence[_Entry]) -> float:
+    """Seconds of the fastest training: slower ones had to share their machine."""
+    seconds = [row.seconds for entry in entries for row in entry.rows.rows if not row.failure]
+    return min(seconds)
+
+
+def _extra(settings: Mapping[str, Any]) -> str:
+    """The records that a setting needs beside its members."""
+    defense = settings["defense"]
+    if defense in ("EarlyStopping", "BestCheckpoint"):
+        return VALIDATION
+    if defense == "IMP":
+        return VALIDATION if settings["best"] else NOTHING
+    if defense == "Past":
+        return NON_MEMBERS if settings["lam"] and settings["alpha"] else NOTHING
+    if defense == "MixupMMD":
+        return NON_MEMBERS if settings["lam"] else NOTHING
+    if defense == "DMP":
+        return NOTHING if settings["source"] == "synthetic" else NON_MEMBERS
+    return NON_MEMBERS if defense in ("AdvReg", "LossGap") else NOTHING
+
+
+# Who leads.
+
+
+def on_front(accuracy: np.ndarray, leak: np.ndarray) -> np.ndarray:
+    """Which points nobody dominates: nobody is at least as good by both, and better by one.
+
+    >>> on_front(np.array([0.6, 0.5, 0.5]), np.array([0.3, 0.1, 0.4]))
+    array([ True,  True, False])
+    """
+    at_least = (accuracy[None] >= accuracy[:, None]) & (leak[None] <= leak[:, None])
+    better = (accuracy[None] > accuracy[:, None]) | (leak[None] < leak[:, None])
+    return ~(at_least & better).any(axis=1)
+
+
+def front(arena: Arena, number: str = "advantage", attack: str = STRONGEST) -> dict[str, str]:
+    """How each contender stands: FRONT, OPEN, BEATEN or UNSTEADY, by name.
+
+    The front is that of the means. Behind it, a contender is beaten where another one is at least
+    as good by both means, and the paired 95 % interval of one of the two numbers excludes 0.
+    """
+    steady = [one for one in arena.contenders if not one.failed]
+    accuracy = _means(steady, ACCURACY, attack)
+    leak = _means(steady, number, attack)
+    states = {one.name: UNSTEADY for one in arena.contenders}
+    is_first = on_front(accuracy, leak)
+    for place, one in enumerate(steady):
+        if is_first[place]:
+            states[one.name] = FRONT
+            continue
+        ahead = (accuracy >= accuracy[place]) & (leak <= leak[place])
+        ahead[place] = False
+        far = (accuracy - accuracy[place]) + (leak[place] - leak)
+        rivals = sorted(np.flatnonzero(ahead), key=lambda rival: -far[rival])
+        is_beaten = any(_beats(steady[rival], one, number, attack) for rival in rivals)
+        states[one.name] = BEATEN if is_beaten else OPEN
+    return states
+
+
+def _means(contenders: Sequence[Contender], number: str, attack: str) -> np.ndarray:
+    """(contenders,)."""
+    means = []
+    for one in contenders:
+        drawn = one.draws(number, attack).values()
+        means.append(np.mean([values[0] for values in drawn]))
+    return np.array(means)
+
+
+def _beats(one: Contender, other: Contender, number: str, attack: str) -> bool:
+    """Whether `one`, at least as good by both means, is clearly better by one of them."""
+    return (
+        one.minus(other, number, attack).high < 0
+        or one.minus(other, ACCURACY, attack).low > 0
+    )
+
+
+# Two at the same accuracy.
+
+
+class Match(NamedTuple):
+    """Two contenders of nearly the same accuracy.
+
+    gap           accuracy of the first minus that of the second, on the records that chose it
+    is_close      whether that is within the limit
+    differences   the first minus the second on the other records: accuracy, then every leak
+    """
+
+    one: Contender
+    other: Contender
+    gap: float
+    is_close: bool
+    differences: dict[str, Estimate]
+
+
+def matched(
+    arena: Arena,
+    name: str,
+    defense: str,
+    *,
+    within: float = 0.01,
+    numbers: Sequence[str] = tuple(LEAKS),
+) -> Match:
+    """A contender beside the strength of another defense that is nearest to it in accuracy.
+
+    The strength is found on one half of the records, and the two are compared on the other half.
+    """
+    check_range(0, 1, within=within)
+    choosing, measuring = arena.halves
+    check_choice("defense", defense, arena.defenses)
+    sought = choosing[name].mean()
+    rivals = [one for one in choosing.defenses[defense] if one.name != name and not one.failed]
+    if not rivals:
+        raise ValueError(f"{defense} has no other setting in {arena.name!r} to compare with.")
+    nearest = min(rivals, key=lambda rival: abs(rival.mean() - sought))
+    gap = sought - nearest.mean()
+    one = measuring[name]
+    other = measuring[nearest.name]
+    differences = {number: one.minus(other, number) for number in (ACCURACY, *numbers)}
+    return Match(one, other, gap, abs(gap) <= within, differences)
+
+
+# Which one to take.
+
+
+NEEDS: dict[str, Callable[[Contender], bool]] = {
+    "anything goes": lambda one: True,
+    "no records beside the members": lambda one: one.extra == NOTHING,
+    "no longer training": lambda one: one.times <= 1.1,
+    "neither": lambda one: one.extra == NOTHING and one.times <= 1.1,
+    "my model is trained already": lambda one: one.is_later,
+}
+
+
+class Advice(NamedTuple):
+    """What to take for one need, measured on records that did not choose it.
+
+    `one` is None where no setting keeps the promise.
+    """
+
+    need: str
+    one: Contender | None
+    accuracy: Estimate  # minus that of the undefended model
+    leak: Estimate
+    change: Estimate  # of the leak, minus that of the undefended model
+
+
+def advice(
+    arena: Arena,
+    *,
+    promise: float,
+    number: str = "advantage",
+    needs: Mapping[str, Callable[[Contender], bool]] = NEEDS,
+) -> list[Advice]:
+    """For each need, the setting that leaks least and loses at most `promise` of accuracy.
+
+    It is chosen by means on one half of the records, and measured on the other half.
+    """
+    check_range(0, 1, promise=promise)
+    choosing, measuring = arena.halves
+    floor = choosing.undefended.mean() - promise
+    able = [one for one in choosing.contenders[1:] if not one.failed and one.mean() >= floor]
+    found = []
+    for need, serves in needs.items():
+        fit = [one for one in able if serves(one)]
+        best = min(fit, key=lambda one: one.mean(number), default=None)
+        found.append(_advice(need, best, measuring, number))
+    return found
+
+
+def _advice(need: str, best: Contender | None, measuring: Arena, number: str) -> Advice:
+    if best is None:
+        nobody = Estimate(np.nan, note="–")
+        return Advice(need, None, nobody, nobody, nobody)
+    one = measuring[best.name]
+    return Advice(
+        need=need,
+        one=one,
+        accuracy=one.minus(measuring.undefended, ACCURACY),
+        leak=one.estimate(number),
+        change=one.minus(measuring.undefended, number),
+    )
+
+
+# Files.
+
+
+def to_csv(arena: Arena, path: str | Path, *, overwrite: bool = False) -> Path:
+    """Every contender as a line: its numbers with their intervals, its price, and how it stands.
+
+    A file that is there already is left alone, unless `overwrite` says otherwise.
+    """
+    path = as_path(path)
+    if path.suffix != ".csv":
+        raise ValueError(f"The arena is written to a .csv file, found {path.name!r}.")
+    states = {number: front(arena, number) for number in LEAKS}
+    lines = [_line(one, states) for one in arena.contenders]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("w" if overwrite else "x", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, fieldnames=list(lines[0]))
+            writer.writeheader()
+            writer.writerows(lines)
+    except FileExistsError:
+        raise FileExistsError(
+            f"{path.name} is there already. Choose another name, or pass overwrite=True."
+        ) from None
+    return path
+
+
+def _line(one: Contender, states: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "arena": one.ring,
+        "defense": one.defense,
+        "strength": one.strength,
+        "trainings": len(one.trainings),
+        "failed": one.failed,
+    }
+    for number in (ACCURACY, *LEAKS):
+        title = number if number == ACCURACY else f"highest {number}"
+        estimate = one.estimate(number)
+        line |= {title: estimate.value, f"{title}, low": estimate.low}
+        line[f"{title}, high"] = estimate.high
+    for number, state in states.items():
+        line[f"by {number}"] = state[one.name]
+    line["times the training"] = round(one.times, 2)
+    line["extra records"] = one.extra
+    return line
