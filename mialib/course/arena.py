@@ -3,13 +3,13 @@
     rings = arenas("quick")                         # {"letters · CNN": Arena, …}
     letters = rings["letters · CNN"]
     letters["DMP, all"].estimate("AUC")             # of the attack that gets furthest by it
-    front(letters, "AUC")                           # {"DMP, all": "front", "AdvReg, α 3": "beaten", …}
-    matched(letters, "PAST, α 1.5, λ 0.001", "RelaxLoss")
+    front(letters, "AUC")                           # {"DMP, all": "front", …}
+    matched(letters, "PAST, α 1, λ 0.002", "RelaxLoss").minus("advantage")
     advice(letters, promise=0.05)                   # by need: which, and what it costs
     to_csv(letters, "letters.csv")
 
-**Who may meet whom.** Settings are compared record by record, so an arena holds settings of the same
-members, the same network and the same attacks. `arenas` reads the plans of `PLANS` and sorts them.
+**Who may meet whom.** Settings are compared record by record, so an arena holds settings of the
+same members, the same network and the same attacks. `arenas` reads `PLANS` and sorts them.
 
 **Who is in it.** Each defense by its strengths. Variants that a lesson takes apart (a clamp, a
 longer tuning, PAST on top of another defense) stay in their lessons.
@@ -58,12 +58,15 @@ ACCURACY = "accuracy"
 
 NOTHING = "none"  # records that a defense needs beside the members
 NON_MEMBERS = "non-members"
+FURTHER_MEMBERS = "further members"  # whose labels it learns
 VALIDATION = "validation"
 
 FRONT = "front"  # Nobody is at least as good by both numbers.
+BEHIND = "behind"  # Somebody is; that is, one of the next two.
 OPEN = "open"  # Somebody is, but by neither number clearly.
 BEATEN = "beaten"  # Somebody is, and clearly so by one number at least.
 UNSTEADY = "unsteady"  # A training failed: what the others reached is no promise.
+APART = "apart"  # It learns the labels of further records, and what they lose was not measured.
 
 UNDEFENDED = "undefended"
 
@@ -149,6 +152,11 @@ class Contender:
     def name(self) -> str:
         return f"{self.defense}, {self.strength}" if self.strength else self.defense
 
+    @property
+    def competes(self) -> bool:
+        """Whether its numbers can be promised to anybody: see UNSTEADY and APART."""
+        return not self.failed and self.extra != FURTHER_MEMBERS
+
     def estimate(self, number: str = ACCURACY, attack: str = STRONGEST) -> Estimate:
         """The accuracy, or one of LEAKS, with an interval over trainings and records."""
         key = (number, attack)
@@ -159,8 +167,11 @@ class Contender:
 
     def mean(self, number: str = ACCURACY, attack: str = STRONGEST) -> float:
         """The same without an interval, which is quick."""
-        what, arguments, options = _asked(number, attack)
-        return float(self.trainings.by_seed(what, *arguments, **options).mean())
+        key = (number, attack)
+        if key not in self._means:
+            what, arguments, options = _asked(number, attack)
+            self._means[key] = float(self.trainings.by_seed(what, *arguments, **options).mean())
+        return self._means[key]
 
     def draws(self, number: str = ACCURACY, attack: str = STRONGEST) -> dict[int, np.ndarray]:
         """By seed: the number, then its value in every draw of records, (1 + draws,)."""
@@ -188,6 +199,10 @@ class Contender:
 
     @cached_property
     def _estimates(self) -> dict[tuple[str, str], Estimate]:
+        return {}
+
+    @cached_property
+    def _means(self) -> dict[tuple[str, str], float]:
         return {}
 
     @cached_property
@@ -223,6 +238,10 @@ class Arena:
         return self.contenders[0]
 
     @property
+    def competitors(self) -> list[Contender]:
+        return [one for one in self.contenders if one.competes]
+
+    @property
     def attacks(self) -> tuple[str, ...]:
         return self.undefended.trainings.attacks
 
@@ -247,7 +266,7 @@ class Arena:
     def __repr__(self) -> str:
         trainings = self.undefended.trainings
         return (
-            f"<Arena {self.name}: {len(self.defenses)} defenses in {len(self.contenders)} settings, "
+            f"<Arena {self.name}: {len(self.contenders)} settings of {len(self.defenses)} defenses, "
             f"{len(self.attacks)} attacks, {len(trainings.is_member):,} records>"
         )
 
@@ -487,7 +506,9 @@ def _extra(settings: Mapping[str, Any]) -> str:
         return NON_MEMBERS if settings["lam"] else NOTHING
     if defense == "DMP":
         return NOTHING if settings["source"] == "synthetic" else NON_MEMBERS
-    return NON_MEMBERS if defense in ("AdvReg", "LossGap") else NOTHING
+    if defense == "LossGap":
+        return FURTHER_MEMBERS
+    return NON_MEMBERS if defense == "AdvReg" else NOTHING
 
 
 # Who leads.
@@ -504,100 +525,98 @@ def on_front(accuracy: np.ndarray, leak: np.ndarray) -> np.ndarray:
     return ~(at_least & better).any(axis=1)
 
 
-def front(arena: Arena, number: str = "advantage", attack: str = STRONGEST) -> dict[str, str]:
-    """How each contender stands: FRONT, OPEN, BEATEN or UNSTEADY, by name.
-
-    The front is that of the means. Behind it, a contender is beaten where another one is at least
-    as good by both means, and the paired 95 % interval of one of the two numbers excludes 0.
-    """
-    steady = [one for one in arena.contenders if not one.failed]
-    accuracy = _means(steady, ACCURACY, attack)
-    leak = _means(steady, number, attack)
-    states = {one.name: UNSTEADY for one in arena.contenders}
-    is_first = on_front(accuracy, leak)
-    for place, one in enumerate(steady):
-        if is_first[place]:
-            states[one.name] = FRONT
-            continue
-        ahead = (accuracy >= accuracy[place]) & (leak <= leak[place])
-        ahead[place] = False
-        far = (accuracy - accuracy[place]) + (leak[place] - leak)
-        rivals = sorted(np.flatnonzero(ahead), key=lambda rival: -far[rival])
-        is_beaten = any(_beats(steady[rival], one, number, attack) for rival in rivals)
-        states[one.name] = BEATEN if is_beaten else OPEN
+def leaders(arena: Arena, number: str = "advantage", attack: str = STRONGEST) -> dict[str, str]:
+    """How each contender stands by the means alone: FRONT, BEHIND, UNSTEADY or APART, by name."""
+    states = {one.name: UNSTEADY if one.failed else APART for one in arena.contenders}
+    rivals = arena.competitors
+    accuracy = np.array([one.mean() for one in rivals])
+    leak = np.array([one.mean(number, attack) for one in rivals])
+    for one, is_first in zip(rivals, on_front(accuracy, leak), strict=True):
+        states[one.name] = FRONT if is_first else BEHIND
     return states
 
 
-def _means(contenders: Sequence[Contender], number: str, attack: str) -> np.ndarray:
-    """(contenders,)."""
-    means = []
-    for one in contenders:
-        drawn = one.draws(number, attack).values()
-        means.append(np.mean([values[0] for values in drawn]))
-    return np.array(means)
+def front(arena: Arena, number: str = "advantage", attack: str = STRONGEST) -> dict[str, str]:
+    """The same with intervals: in place of BEHIND it is OPEN or BEATEN.
+
+    Behind the front, a contender is beaten where another one is at least as good by both means, and
+    the paired 95 % interval of one of the two numbers excludes 0.
+    """
+    states = leaders(arena, number, attack)
+    for one in arena.competitors:
+        if states[one.name] == BEHIND:
+            rivals = _ahead_of(one, arena.competitors, number, attack)
+            is_beaten = any(_beats(rival, one, number, attack) for rival in rivals)
+            states[one.name] = BEATEN if is_beaten else OPEN
+    return states
+
+
+def _ahead_of(
+    one: Contender, rivals: Sequence[Contender], number: str, attack: str
+) -> list[Contender]:
+    """Those that are at least as good by both means, the furthest first: they settle most cases."""
+    far = {}
+    for rival in rivals:
+        more_accurate = rival.mean() - one.mean()
+        leaks_less = one.mean(number, attack) - rival.mean(number, attack)
+        if rival is not one and more_accurate >= 0 and leaks_less >= 0:
+            far[rival] = more_accurate + leaks_less
+    return sorted(far, key=far.__getitem__, reverse=True)
 
 
 def _beats(one: Contender, other: Contender, number: str, attack: str) -> bool:
     """Whether `one`, at least as good by both means, is clearly better by one of them."""
-    return (
-        one.minus(other, number, attack).high < 0
-        or one.minus(other, ACCURACY, attack).low > 0
-    )
+    return one.minus(other, number, attack).high < 0 or one.minus(other, ACCURACY, attack).low > 0
 
 
 # Two at the same accuracy.
 
 
-class Match(NamedTuple):
-    """Two contenders of nearly the same accuracy.
+@dataclass(frozen=True)
+class Match:
+    """Two contenders of nearly the same accuracy, on the half of the records that did not choose.
 
-    gap           accuracy of the first minus that of the second, on the records that chose it
-    is_close      whether that is within the limit
-    differences   the first minus the second on the other records: accuracy, then every leak
+    gap        accuracy of the first minus that of the second, on the half that chose
+    is_close   whether that is within the limit
     """
 
     one: Contender
     other: Contender
     gap: float
     is_close: bool
-    differences: dict[str, Estimate]
+
+    def minus(self, number: str, attack: str = STRONGEST) -> Estimate:
+        """The first minus the second, by seed and by record."""
+        return self.one.minus(self.other, number, attack)
 
 
-def matched(
-    arena: Arena,
-    name: str,
-    defense: str,
-    *,
-    within: float = 0.01,
-    numbers: Sequence[str] = tuple(LEAKS),
-) -> Match:
-    """A contender beside the strength of another defense that is nearest to it in accuracy.
+def matched(arena: Arena, name: str, defense: str, *, within: float = 0.01) -> Match:
+    """A contender beside the strength of a defense that is nearest to it in accuracy.
 
     The strength is found on one half of the records, and the two are compared on the other half.
     """
     check_range(0, 1, within=within)
-    choosing, measuring = arena.halves
     check_choice("defense", defense, arena.defenses)
-    sought = choosing[name].mean()
-    rivals = [one for one in choosing.defenses[defense] if one.name != name and not one.failed]
+    choosing, measuring = arena.halves
+    one = choosing[name]
+    rivals = [other for other in choosing.defenses[defense] if other.name != name]
+    rivals = [other for other in rivals if not other.failed]
     if not rivals:
         raise ValueError(f"{defense} has no other setting in {arena.name!r} to compare with.")
-    nearest = min(rivals, key=lambda rival: abs(rival.mean() - sought))
-    gap = sought - nearest.mean()
-    one = measuring[name]
-    other = measuring[nearest.name]
-    differences = {number: one.minus(other, number) for number in (ACCURACY, *numbers)}
-    return Match(one, other, gap, abs(gap) <= within, differences)
+    nearest = min(rivals, key=lambda other: abs(other.mean() - one.mean()))
+    gap = one.mean() - nearest.mean()
+    return Match(measuring[name], measuring[nearest.name], gap, abs(gap) <= within)
 
 
 # Which one to take.
 
 
+LONGER = 1.15  # times the training; below, a clock on a busy machine cannot tell
 NEEDS: dict[str, Callable[[Contender], bool]] = {
     "anything goes": lambda one: True,
     "no records beside the members": lambda one: one.extra == NOTHING,
-    "no longer training": lambda one: one.times <= 1.1,
-    "neither": lambda one: one.extra == NOTHING and one.times <= 1.1,
+    "no longer training": lambda one: one.times <= LONGER,
+    "neither of both": lambda one: one.times <= LONGER and one.extra == NOTHING,
     "my model is trained already": lambda one: one.is_later,
 }
 
@@ -629,7 +648,7 @@ def advice(
     check_range(0, 1, promise=promise)
     choosing, measuring = arena.halves
     floor = choosing.undefended.mean() - promise
-    able = [one for one in choosing.contenders[1:] if not one.failed and one.mean() >= floor]
+    able = [one for one in choosing.competitors if one.mean() >= floor]
     found = []
     for need, serves in needs.items():
         fit = [one for one in able if serves(one)]

@@ -1,0 +1,290 @@
+"""The arena as a plane: every setting by accuracy and leak, who leads, and two side by side.
+
+show(plane(ring, number="AUC", defense="PAST", strength=1.0))
+show(duel(arena.matched(ring, "PAST, α 1, λ 0.002", "RelaxLoss")))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import FigureBase
+from matplotlib.lines import Line2D
+
+from mialib.course import arena as arenas
+from mialib.course.arena import Arena, Contender, Match
+from mialib.course.plots.charts import comparison
+from mialib.course.plots.palette import COLOR, COLORS
+from mialib.course.plots.picture import Picture
+from mialib.course.plots.pieces import draw_dotted_cross, skip_texts_in_layout
+from mialib.course.plots.spoken import brief, listed
+from mialib.course.plots.tradeoff import write_labels
+from mialib.estimates import Estimate
+
+ALL = "all"  # in place of a defense: none is picked out
+LEADER = COLORS[0]
+PICKED = COLORS[7]
+BEHIND = "#9a9a9a"
+MARKERS = {  # by the records that a defense needs beside the members
+    arenas.NOTHING: "o",
+    arenas.NON_MEMBERS: "s",
+    arenas.VALIDATION: "^",
+    arenas.FURTHER_MEMBERS: "D",
+}
+EXTRA_WORDS = {
+    arenas.NOTHING: "no extra records",
+    arenas.NON_MEMBERS: "needs non-members",
+    arenas.VALIDATION: "needs validation records",
+    arenas.FURTHER_MEMBERS: "learns from non-members",
+}
+SIZE = (8.6, 5.2)
+PLANE_POINTS = (330, 280)  # about the size of the plane, in printer's points
+LINE = 0.046  # of the height, for a line of the list
+LISTED = 12  # leaders at most
+STATE_STYLE = {
+    arenas.FRONT: {"color": LEADER, "markersize": 7, "zorder": 4},
+    arenas.OPEN: {"markerfacecolor": "white", "markeredgecolor": LEADER},
+    arenas.UNSTEADY: {"color": BEHIND, "marker": "x"},
+}
+OTHER_STYLE = {"color": BEHIND, "alpha": 0.75, "markeredgewidth": 0}
+
+
+def plane(
+    ring: Arena,
+    *,
+    number: str = "advantage",
+    attack: str = arenas.STRONGEST,
+    defense: str = ALL,
+    strength: float = 1.0,
+    states: Mapping[str, str] | None = None,
+) -> Picture:
+    """Test accuracy (right is better) against a leak (down is better), with the front.
+
+    `defense` picks one out, and `strength` one of its settings, from 0 (the weakest) to 1. `states`
+    are those of `arena.front`, which knows the intervals; otherwise the means decide.
+    """
+    if attack not in (arenas.STRONGEST, *ring.attacks):
+        return _nothing(f"{attack} was not asked in {ring.name}.")
+    standing = states or arenas.leaders(ring, number, attack)
+    leaders = [one for one in ring.contenders if standing[one.name] == arenas.FRONT]
+    leaders.sort(key=lambda one: -one.mean())
+    family = ring.defenses.get(defense, ())
+    picked = family[round(strength * (len(family) - 1))] if family else None
+
+    def draw(figure: FigureBase) -> None:
+        axes, side = figure.subplots(1, 2, width_ratios=(1.45, 1))
+        _draw_everyone(axes, ring, standing, number, attack)
+        _draw_front(axes, leaders, number, attack)
+        _draw_family(axes, family, picked, number, attack)
+        axes.set(xlabel="test accuracy", ylabel=_axis_name(number, attack))
+        _list_leaders(side, leaders)
+        _tell_picked(side, _picked_lines(ring, defense, picked, standing, number, attack))
+        _explain(side, ring)
+        axes.set_title(f"{ring.name} members")
+
+    return Picture(
+        draw,
+        alt=_plane_alt(ring, leaders, picked, number, attack),
+        caption=f"{ring.name} members: every setting by test accuracy and "
+        f"{_axis_name(number, attack)}. The line is the front, the star the undefended model; the "
+        "lower right is best.",
+        size=SIZE,
+        numbers=_plane_numbers(ring, leaders, picked, number, attack),
+    )
+
+
+def _nothing(sentence: str) -> Picture:
+    def draw(figure: FigureBase) -> None:
+        axes = figure.subplots()
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, sentence, ha="center", va="center")
+
+    return Picture(draw, alt=f"An empty plane: {sentence}", caption=sentence, size=SIZE)
+
+
+def _axis_name(number: str, attack: str) -> str:
+    return f"highest {number}" if attack == arenas.STRONGEST else f"{number} of {attack}"
+
+
+def _at(one: Contender, number: str, attack: str) -> tuple[float, float]:
+    return one.mean(), one.mean(number, attack)
+
+
+def _draw_everyone(
+    axes: Axes, ring: Arena, standing: Mapping[str, str], number: str, attack: str
+) -> None:
+    """Leaders are full and green, beaten ones pale; what is not decided is hollow."""
+    groups: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for one in ring.contenders[1:]:
+        look = (standing[one.name], one.extra)
+        groups.setdefault(look, []).append(_at(one, number, attack))
+    for (state, extra), points in groups.items():
+        style = {"marker": MARKERS[extra], "markersize": 5.5, "linestyle": "none"}
+        axes.plot(*np.transpose(points), **style | STATE_STYLE.get(state, OTHER_STYLE))
+    x, y = _at(ring.undefended, number, attack)
+    axes.plot(x, y, "*", color=COLOR["mark"], markersize=13, zorder=5)
+    draw_dotted_cross(axes, x, y)
+
+
+def _draw_front(axes: Axes, leaders: Sequence[Contender], number: str, attack: str) -> None:
+    """Steps: to the right of a leader's accuracy only the next leader's leak can be had."""
+    points = sorted(_at(one, number, attack) for one in leaders)
+    x, y = np.transpose(points)
+    axes.plot(x, y, color=LEADER, linewidth=1.2, drawstyle="steps-pre", zorder=2)
+    places = [tuple(map(Estimate, _at(one, number, attack))) for one in leaders]
+    axes.margins(0.08)
+    axes.autoscale_view()
+    texts = [str(place + 1) for place in range(len(leaders))]
+    write_labels(axes, texts, places, places, size=PLANE_POINTS)
+
+
+def _draw_family(
+    axes: Axes, family: Sequence[Contender], picked: Contender | None, number: str, attack: str
+) -> None:
+    if picked is None:
+        return
+    rings = {"markerfacecolor": "none", "markeredgecolor": PICKED, "linestyle": "none", "zorder": 6}
+    points = [_at(one, number, attack) for one in family]
+    axes.plot(*np.transpose(points), "o", markersize=10, **rings)
+    axes.plot(*_at(picked, number, attack), "o", markersize=15, markeredgewidth=2.4, **rings)
+
+
+def _list_leaders(side: Axes, leaders: Sequence[Contender]) -> None:
+    """Who they are, and what they cost, from the most accurate on."""
+    side.set_axis_off()
+    side.set(xlim=(0, 1), ylim=(0, 1))
+    side.text(0, 1, "on the front · times the training", va="top", fontweight="bold", fontsize=9)
+    for place, one in enumerate(leaders[:LISTED]):
+        height = 1 - LINE * (place + 1.3)
+        marker = "*" if one.name == arenas.UNDEFENDED else MARKERS[one.extra]
+        side.plot(0.02, height - 0.016, marker, color=LEADER, markersize=5)
+        told = f"{place + 1}  {one.name} · {one.times:.1f}×"
+        side.text(0.06, height, told, va="top", fontsize=9)
+    if len(leaders) > LISTED:
+        height = 1 - LINE * (LISTED + 1.3)
+        side.text(0.06, height, f"… and {len(leaders) - LISTED} more", va="top", fontsize=9)
+
+
+def _picked_lines(
+    ring: Arena,
+    defense: str,
+    picked: Contender | None,
+    standing: Mapping[str, str],
+    number: str,
+    attack: str,
+) -> list[str]:
+    if defense == ALL:
+        return []
+    if picked is None:
+        return [f"{defense}: not trained here"]
+    ended = f"{len(picked.trainings)} trainings"
+    if picked.failed:
+        ended += f", {picked.failed} more failed"
+    return [
+        picked.name,
+        f"accuracy {_told(picked, arenas.ACCURACY, attack)}",
+        f"{number} {_told(picked, number, attack)}",
+        f"{picked.times:.1f}× the training, {EXTRA_WORDS[picked.extra]}",
+        f"{ended}; {standing[picked.name]}",
+    ]
+
+
+def _told(one: Contender, number: str, attack: str) -> str:
+    """With an interval where it is quick to have: that of a curve takes long."""
+    if number in (arenas.ACCURACY, "advantage"):
+        return brief(one.estimate(number, attack))
+    return f"{one.mean(number, attack):.3f}"
+
+
+def _tell_picked(side: Axes, lines: Sequence[str]) -> None:
+    if not lines:
+        return
+    for place, line in enumerate(lines):
+        style = {"fontweight": "bold"} if place == 0 else {}
+        height = 0.09 + LINE * (len(lines) - place)
+        side.text(0, height, line, va="top", fontsize=9, color=PICKED, **style)
+
+
+def _explain(side: Axes, ring: Arena) -> None:
+    """What the markers mean, of those that are there."""
+    there = {one.extra for one in ring.contenders}
+    handles = [
+        Line2D([], [], marker=marker, color=BEHIND, linestyle="none", label=EXTRA_WORDS[extra])
+        for extra, marker in MARKERS.items()
+        if extra in there
+    ]
+    style = {"fontsize": 8, "handletextpad": 0.2, "columnspacing": 0.8, "borderaxespad": 0}
+    side.legend(handles=handles, loc="lower left", ncols=2, **style)
+    skip_texts_in_layout(side)
+
+
+def _plane_alt(
+    ring: Arena,
+    leaders: Sequence[Contender],
+    picked: Contender | None,
+    number: str,
+    attack: str,
+) -> str:
+    named = {"undefended": ring.undefended} | {one.name: one for one in leaders}
+    if picked is not None:
+        named[f"picked, {picked.name}"] = picked
+    told = []
+    for name, one in named.items():
+        x, y = _at(one, number, attack)
+        told.append(f"{name} ({x:.2f}, {y:.2f}), {one.times:.1f} times the training")
+    return (
+        f"Scatter plot of {_axis_name(number, attack)} (up) against test accuracy (right) of "
+        f"{len(ring.contenders)} settings in {ring.name}, with a stepped line through the front: "
+        f"{listed(told)}."
+    )
+
+
+def _plane_numbers(
+    ring: Arena,
+    leaders: Sequence[Contender],
+    picked: Contender | None,
+    number: str,
+    attack: str,
+) -> dict[str, float]:
+    named = {"undefended": ring.undefended} | {one.name: one for one in leaders}
+    if picked is not None:
+        named["picked"] = picked
+    numbers: dict[str, float] = {"leaders": len(leaders)}
+    for name, one in named.items():
+        accuracy, leak = _at(one, number, attack)
+        numbers |= {f"{name} accuracy": accuracy, f"{name} leak": leak}
+    return numbers
+
+
+def duel(match: Match) -> Picture:
+    """One minus the other, at nearly the same accuracy: by accuracy and by every attack."""
+    rows = {
+        "test accuracy": match.minus(arenas.ACCURACY),
+        "highest advantage": match.minus("advantage"),
+    }
+    for attack in match.one.trainings.attacks:
+        rows[attack] = match.minus("advantage", attack)
+    title = f"{match.one.name}  minus  {match.other.name}"
+    how = f"accuracies {abs(match.gap):.3f} apart on the records that matched them"
+    if not match.is_close:
+        how = f"NOT matched: {how}"
+    picture = comparison(
+        {title: rows}, label="difference", dotted="no difference", mark="highest advantage"
+    )
+
+    def draw(figure: FigureBase) -> None:
+        picture.draw(figure)
+        (axes,) = figure.axes
+        axes.set_title(f"{title}\n{how}", fontsize=9)
+
+    return replace(
+        picture,
+        draw=draw,
+        alt=f"{how}. {picture.alt}",
+        caption=f"{title}: accuracy, highest advantage and the advantage of every attack, with "
+        f"95 % intervals; {how}. Left of the dotted line the first has less.",
+        numbers=dict(picture.numbers) | {"gap": match.gap},
+    )
