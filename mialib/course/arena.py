@@ -266,8 +266,8 @@ class Arena:
     def __repr__(self) -> str:
         trainings = self.undefended.trainings
         return (
-            f"<Arena {self.name}: {len(self.contenders)} settings of {len(self.defenses)} defenses, "
-            f"{len(self.attacks)} attacks, {len(trainings.is_member):,} records>"
+            f"<Arena {self.name}: {len(self.contenders)} settings of {len(self.defenses)} "
+            f"defenses, {len(self.attacks)} attacks, {len(trainings.is_member):,} records>"
         )
 
 
@@ -617,7 +617,7 @@ NEEDS: dict[str, Callable[[Contender], bool]] = {
     "no records beside the members": lambda one: one.extra == NOTHING,
     "no longer training": lambda one: one.times <= LONGER,
     "neither of both": lambda one: one.times <= LONGER and one.extra == NOTHING,
-    "my model is trained already": lambda one: one.is_later,
+    "the model is trained already": lambda one: one.is_later,
 }
 
 
@@ -674,15 +674,22 @@ def _advice(need: str, best: Contender | None, measuring: Arena, number: str) ->
 # Files.
 
 
-def to_csv(arena: Arena, path: str | Path, *, overwrite: bool = False) -> Path:
+def to_csv(
+    arena: Arena,
+    path: str | Path,
+    *,
+    numbers: Sequence[str] = tuple(LEAKS),
+    overwrite: bool = False,
+) -> Path:
     """Every contender as a line: its numbers with their intervals, its price, and how it stands.
 
-    A file that is there already is left alone, unless `overwrite` says otherwise.
+    The intervals of the AUC and the TPR take seconds; `numbers` says which leaks to write. A file
+    that is there already is left alone, unless `overwrite` says otherwise.
     """
     path = as_path(path)
     if path.suffix != ".csv":
         raise ValueError(f"The arena is written to a .csv file, found {path.name!r}.")
-    states = {number: front(arena, number) for number in LEAKS}
+    states = {number: front(arena, number) for number in numbers}
     lines = [_line(one, states) for one in arena.contenders]
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -705,13 +712,18 @@ def _line(one: Contender, states: Mapping[str, Mapping[str, str]]) -> dict[str, 
         "trainings": len(one.trainings),
         "failed": one.failed,
     }
-    for number in (ACCURACY, *LEAKS):
-        title = number if number == ACCURACY else f"highest {number}"
-        estimate = one.estimate(number)
-        line |= {title: estimate.value, f"{title}, low": estimate.low}
-        line[f"{title}, high"] = estimate.high
+    line |= _columns(ACCURACY, one.estimate())
     for number, state in states.items():
+        line |= _columns(f"highest {number}", one.estimate(number))
         line[f"by {number}"] = state[one.name]
     line["times the training"] = round(one.times, 2)
     line["extra records"] = one.extra
     return line
+
+
+def _columns(title: str, estimate: Estimate) -> dict[str, float]:
+    return {
+        title: estimate.value,
+        f"{title}, low": estimate.low,
+        f"{title}, high": estimate.high,
+    }

@@ -1,7 +1,7 @@
 """The arena as a plane: every setting by accuracy and leak, who leads, and two side by side.
 
 show(plane(ring, number="AUC", defense="PAST", strength=1.0))
-show(duel(arena.matched(ring, "PAST, α 1, λ 0.002", "RelaxLoss")))
+show(duel(ring, "PAST", "RelaxLoss", strength=0.5))
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import draw_dotted_cross, skip_texts_in_layout
 from mialib.course.plots.spoken import brief, listed
 from mialib.course.plots.tradeoff import write_labels
+from mialib.errors import check_range
 from mialib.estimates import Estimate
 
 ALL = "all"  # in place of a defense: none is picked out
@@ -43,11 +44,19 @@ EXTRA_WORDS = {
 SIZE = (8.6, 5.2)
 PLANE_POINTS = (330, 280)  # about the size of the plane, in printer's points
 LINE = 0.046  # of the height, for a line of the list
-LISTED = 12  # leaders at most
+LISTED = 10  # leaders at most
 STATE_STYLE = {
     arenas.FRONT: {"color": LEADER, "markersize": 7, "zorder": 4},
     arenas.OPEN: {"markerfacecolor": "white", "markeredgecolor": LEADER},
     arenas.UNSTEADY: {"color": BEHIND, "marker": "x"},
+}
+STATE_WORDS = {
+    arenas.FRONT: "on the front",
+    arenas.OPEN: "behind, not clearly",
+    arenas.BEATEN: "clearly behind",
+    arenas.BEHIND: "behind the front",
+    arenas.UNSTEADY: "a training failed",
+    arenas.APART: "apart from the rest",
 }
 OTHER_STYLE = {"color": BEHIND, "alpha": 0.75, "markeredgewidth": 0}
 
@@ -72,7 +81,7 @@ def plane(
     leaders = [one for one in ring.contenders if standing[one.name] == arenas.FRONT]
     leaders.sort(key=lambda one: -one.mean())
     family = ring.defenses.get(defense, ())
-    picked = family[round(strength * (len(family) - 1))] if family else None
+    picked = _of_strength(family, strength)
 
     def draw(figure: FigureBase) -> None:
         axes, side = figure.subplots(1, 2, width_ratios=(1.45, 1))
@@ -82,7 +91,7 @@ def plane(
         axes.set(xlabel="test accuracy", ylabel=_axis_name(number, attack))
         _list_leaders(side, leaders)
         _tell_picked(side, _picked_lines(ring, defense, picked, standing, number, attack))
-        _explain(side, ring)
+        _explain(side, ring, standing)
         axes.set_title(f"{ring.name} members")
 
     return Picture(
@@ -94,6 +103,12 @@ def plane(
         size=SIZE,
         numbers=_plane_numbers(ring, leaders, picked, number, attack),
     )
+
+
+def _of_strength(family: Sequence[Contender], strength: float) -> Contender | None:
+    """From 0, the weakest setting, to 1; None where the defense is not there."""
+    check_range(0, 1, strength=strength)
+    return family[round(strength * (len(family) - 1))] if family else None
 
 
 def _nothing(sentence: str) -> Picture:
@@ -134,7 +149,10 @@ def _draw_front(axes: Axes, leaders: Sequence[Contender], number: str, attack: s
     points = sorted(_at(one, number, attack) for one in leaders)
     x, y = np.transpose(points)
     axes.plot(x, y, color=LEADER, linewidth=1.2, drawstyle="steps-pre", zorder=2)
-    places = [tuple(map(Estimate, _at(one, number, attack))) for one in leaders]
+    places = []
+    for one in leaders:
+        along, up = _at(one, number, attack)
+        places.append((Estimate(along), Estimate(up)))
     axes.margins(0.08)
     axes.autoscale_view()
     texts = [str(place + 1) for place in range(len(leaders))]
@@ -180,7 +198,8 @@ def _picked_lines(
         return []
     if picked is None:
         return [f"{defense}: not trained here"]
-    ended = f"{len(picked.trainings)} trainings"
+    count = len(picked.trainings)
+    ended = f"{count} training{'s' if count > 1 else ''}"
     if picked.failed:
         ended += f", {picked.failed} more failed"
     return [
@@ -188,7 +207,7 @@ def _picked_lines(
         f"accuracy {_told(picked, arenas.ACCURACY, attack)}",
         f"{number} {_told(picked, number, attack)}",
         f"{picked.times:.1f}× the training, {EXTRA_WORDS[picked.extra]}",
-        f"{ended}; {standing[picked.name]}",
+        f"{ended}; {STATE_WORDS[standing[picked.name]]}",
     ]
 
 
@@ -204,18 +223,22 @@ def _tell_picked(side: Axes, lines: Sequence[str]) -> None:
         return
     for place, line in enumerate(lines):
         style = {"fontweight": "bold"} if place == 0 else {}
-        height = 0.09 + LINE * (len(lines) - place)
+        height = 0.17 + LINE * (len(lines) - place)
         side.text(0, height, line, va="top", fontsize=9, color=PICKED, **style)
 
 
-def _explain(side: Axes, ring: Arena) -> None:
-    """What the markers mean, of those that are there."""
+def _explain(side: Axes, ring: Arena, standing: Mapping[str, str]) -> None:
+    """What markers and fillings mean, of those that are there."""
+    handles = []
+    for state, words in STATE_WORDS.items():
+        if state in standing.values() and state != arenas.APART:
+            style = {"marker": "o", "markersize": 6} | STATE_STYLE.get(state, OTHER_STYLE)
+            handles.append(Line2D([], [], linestyle="none", label=words, **style))
     there = {one.extra for one in ring.contenders}
-    handles = [
-        Line2D([], [], marker=marker, color=BEHIND, linestyle="none", label=EXTRA_WORDS[extra])
-        for extra, marker in MARKERS.items()
-        if extra in there
-    ]
+    for extra, marker in MARKERS.items():
+        if extra in there:
+            style = {"marker": marker, "color": COLOR["mark"], "markersize": 5}
+            handles.append(Line2D([], [], linestyle="none", label=EXTRA_WORDS[extra], **style))
     style = {"fontsize": 8, "handletextpad": 0.2, "columnspacing": 0.8, "borderaxespad": 0}
     side.legend(handles=handles, loc="lower left", ncols=2, **style)
     skip_texts_in_layout(side)
@@ -259,7 +282,16 @@ def _plane_numbers(
     return numbers
 
 
-def duel(match: Match) -> Picture:
+def duel(ring: Arena, first: str, second: str, *, strength: float = 0.5) -> Picture:
+    """A setting of the first defense beside the second defense at the nearest accuracy."""
+    one = _of_strength(ring.defenses.get(first, ()), strength)
+    rivals = [other for other in ring.defenses.get(second, ()) if other is not one]
+    if one is None or not rivals:
+        return _nothing(f"{first} and {second} did not meet in {ring.name}.")
+    return match_view(arenas.matched(ring, one.name, second))
+
+
+def match_view(match: Match) -> Picture:
     """One minus the other, at nearly the same accuracy: by accuracy and by every attack."""
     rows = {
         "test accuracy": match.minus(arenas.ACCURACY),
@@ -270,14 +302,14 @@ def duel(match: Match) -> Picture:
     title = f"{match.one.name}  minus  {match.other.name}"
     how = f"accuracies {abs(match.gap):.3f} apart on the records that matched them"
     if not match.is_close:
-        how = f"NOT matched: {how}"
+        how = f"not well matched: {how}"
     picture = comparison(
         {title: rows}, label="difference", dotted="no difference", mark="highest advantage"
     )
 
     def draw(figure: FigureBase) -> None:
         picture.draw(figure)
-        (axes,) = figure.axes
+        (axes,) = figure.get_axes()
         axes.set_title(f"{title}\n{how}", fontsize=9)
 
     return replace(
