@@ -522,7 +522,8 @@ def on_front(accuracy: np.ndarray, leak: np.ndarray) -> np.ndarray:
     """
     at_least = (accuracy[None] >= accuracy[:, None]) & (leak[None] <= leak[:, None])
     better = (accuracy[None] > accuracy[:, None]) | (leak[None] < leak[:, None])
-    return ~(at_least & better).any(axis=1)
+    dominated = (at_least & better).any(axis=1)
+    return np.logical_not(dominated)
 
 
 def leaders(arena: Arena, number: str = "advantage", attack: str = STRONGEST) -> dict[str, str]:
@@ -574,7 +575,7 @@ def _beats(one: Contender, other: Contender, number: str, attack: str) -> bool:
 
 @dataclass(frozen=True)
 class Match:
-    """Two contenders of nearly the same accuracy, on the half of the records that did not choose.
+    """Two contenders of about the same accuracy, on the half of the records that did not choose.
 
     gap        accuracy of the first minus that of the second, on the half that chose
     is_close   whether that is within the limit
@@ -591,21 +592,26 @@ class Match:
 
 
 def matched(arena: Arena, name: str, defense: str, *, within: float = 0.01) -> Match:
-    """A contender beside the strength of a defense that is nearest to it in accuracy.
+    """A contender beside the strength of a defense that has about its accuracy.
 
-    The strength is found on one half of the records, and the two are compared on the other half.
+    On one half of the records we take, of the strengths whose accuracy is `within` reach, the one
+    that leaks least, or else the nearest. The two are then compared on the other half. (The nearest
+    of all would be unfair: where accuracy hardly moves with the strength, it may be the weakest.)
     """
     check_range(0, 1, within=within)
     check_choice("defense", defense, arena.defenses)
     choosing, measuring = arena.halves
     one = choosing[name]
     rivals = [other for other in choosing.defenses[defense] if other.name != name]
-    rivals = [other for other in rivals if not other.failed]
-    if not rivals:
+    gaps = {other: one.mean() - other.mean() for other in rivals if not other.failed}
+    if not gaps:
         raise ValueError(f"{defense} has no other setting in {arena.name!r} to compare with.")
-    nearest = min(rivals, key=lambda other: abs(other.mean() - one.mean()))
-    gap = one.mean() - nearest.mean()
-    return Match(measuring[name], measuring[nearest.name], gap, abs(gap) <= within)
+    close = [other for other, gap in gaps.items() if abs(gap) <= within]
+    if close:
+        rival = min(close, key=lambda other: other.mean("advantage"))
+    else:
+        rival = min(gaps, key=lambda other: abs(gaps[other]))
+    return Match(measuring[name], measuring[rival.name], gaps[rival], is_close=bool(close))
 
 
 # Which one to take.

@@ -200,7 +200,7 @@ def advice(found: Iterable[Advice], *, number: str = "advantage") -> Markdown:
 
 def _advice_line(one: Advice) -> list[str]:
     if one.one is None:
-        return [one.need, "nobody keeps the promise", "–", "–", "–", "–", "–"]
+        return [one.need, "nobody in this arena", "–", "–", "–", "–", "–"]
     numbers = [brief(estimate) for estimate in (one.accuracy, one.leak, one.change)]
     return [one.need, one.one.name, *numbers, f"{one.one.times:.1f}", one.one.extra]
 

@@ -20,7 +20,7 @@ from mialib.course.plots.charts import comparison
 from mialib.course.plots.palette import COLOR, COLORS
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import draw_dotted_cross, skip_texts_in_layout
-from mialib.course.plots.spoken import brief, listed
+from mialib.course.plots.spoken import brief, capital, listed
 from mialib.course.plots.tradeoff import write_labels
 from mialib.errors import check_range
 from mialib.estimates import Estimate
@@ -97,7 +97,7 @@ def plane(
     return Picture(
         draw,
         alt=_plane_alt(ring, leaders, picked, number, attack),
-        caption=f"{ring.name} members: every setting by test accuracy and "
+        caption=f"Every setting of {ring.name} members by test accuracy and "
         f"{_axis_name(number, attack)}. The line is the front, the star the undefended model; the "
         "lower right is best.",
         size=SIZE,
@@ -222,9 +222,9 @@ def _tell_picked(side: Axes, lines: Sequence[str]) -> None:
     if not lines:
         return
     for place, line in enumerate(lines):
-        style = {"fontweight": "bold"} if place == 0 else {}
+        weight = "normal" if place else "bold"
         height = 0.17 + LINE * (len(lines) - place)
-        side.text(0, height, line, va="top", fontsize=9, color=PICKED, **style)
+        side.text(0, height, line, va="top", fontsize=9, color=PICKED, fontweight=weight)
 
 
 def _explain(side: Axes, ring: Arena, standing: Mapping[str, str]) -> None:
@@ -283,7 +283,7 @@ def _plane_numbers(
 
 
 def duel(ring: Arena, first: str, second: str, *, strength: float = 0.5) -> Picture:
-    """A setting of the first defense beside the second defense at the nearest accuracy."""
+    """A setting of the first defense beside the second defense at about the same accuracy."""
     one = _of_strength(ring.defenses.get(first, ()), strength)
     rivals = [other for other in ring.defenses.get(second, ()) if other is not one]
     if one is None or not rivals:
@@ -292,31 +292,28 @@ def duel(ring: Arena, first: str, second: str, *, strength: float = 0.5) -> Pict
 
 
 def match_view(match: Match) -> Picture:
-    """One minus the other, at nearly the same accuracy: by accuracy and by every attack."""
+    """One minus the other, at about the same accuracy: by accuracy and by every attack."""
     rows = {
         "test accuracy": match.minus(arenas.ACCURACY),
         "highest advantage": match.minus("advantage"),
     }
     for attack in match.one.trainings.attacks:
         rows[attack] = match.minus("advantage", attack)
-    title = f"{match.one.name}  minus  {match.other.name}"
+    names = f"{match.one.name}  minus  {match.other.name}"
     how = f"accuracies {abs(match.gap):.3f} apart on the records that matched them"
     if not match.is_close:
         how = f"not well matched: {how}"
     picture = comparison(
-        {title: rows}, label="difference", dotted="no difference", mark="highest advantage"
+        {names: rows},
+        label="difference",
+        dotted="no difference",
+        mark="highest advantage",
+        title=f"{names}\n{how}",
     )
-
-    def draw(figure: FigureBase) -> None:
-        picture.draw(figure)
-        (axes,) = figure.get_axes()
-        axes.set_title(f"{title}\n{how}", fontsize=9)
-
     return replace(
         picture,
-        draw=draw,
-        alt=f"{how}. {picture.alt}",
-        caption=f"{title}: accuracy, highest advantage and the advantage of every attack, with "
-        f"95 % intervals; {how}. Left of the dotted line the first has less.",
+        alt=f"{capital(how)}. {picture.alt}",
+        caption=f"Differences, {names}: accuracy, highest advantage and the advantage of every "
+        f"attack, with 95 % intervals; {how}. Left of the dotted line the first has less.",
         numbers=dict(picture.numbers) | {"gap": match.gap},
     )
