@@ -586,6 +586,11 @@ class Match:
     gap: float
     is_close: bool
 
+    @property
+    def trainings(self) -> int:
+        """How many seeds the two have in common."""
+        return len(self.one.draws().keys() & self.other.draws().keys())
+
     def minus(self, number: str, attack: str = STRONGEST) -> Estimate:
         """The first minus the second, by seed and by record."""
         return self.one.minus(self.other, number, attack)

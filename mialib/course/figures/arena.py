@@ -44,7 +44,8 @@ EXTRA_WORDS = {
 SIZE = (8.6, 5.2)
 PLANE_POINTS = (330, 280)  # about the size of the plane, in printer's points
 LINE = 0.046  # of the height, for a line of the list
-LISTED = 10  # leaders at most
+LISTED = 10  # leaders at most, beside the facts of who is picked
+LISTED_ALONE = 15
 STATE_STYLE = {
     arenas.FRONT: {"color": LEADER, "markersize": 7, "zorder": 4},
     arenas.OPEN: {"markerfacecolor": "white", "markeredgecolor": LEADER},
@@ -89,7 +90,7 @@ def plane(
         _draw_front(axes, leaders, number, attack)
         _draw_family(axes, family, picked, number, attack)
         axes.set(xlabel="test accuracy", ylabel=_axis_name(number, attack))
-        _list_leaders(side, leaders)
+        _list_leaders(side, leaders[: LISTED if family else LISTED_ALONE], len(leaders))
         _tell_picked(side, _picked_lines(ring, defense, picked, standing, number, attack))
         _explain(side, ring, standing)
         axes.set_title(f"{ring.name} members")
@@ -99,7 +100,7 @@ def plane(
         alt=_plane_alt(ring, leaders, picked, number, attack),
         caption=f"Every setting of {ring.name} members by test accuracy and "
         f"{_axis_name(number, attack)}. The line is the front, the star the undefended model; the "
-        "lower right is best.",
+        "lower right is best. Thin crosses are 95 % intervals of leaders by the advantage.",
         size=SIZE,
         numbers=_plane_numbers(ring, leaders, picked, number, attack),
     )
@@ -157,6 +158,19 @@ def _draw_front(axes: Axes, leaders: Sequence[Contender], number: str, attack: s
     axes.autoscale_view()
     texts = [str(place + 1) for place in range(len(leaders))]
     write_labels(axes, texts, places, places, size=PLANE_POINTS)
+    if number == "advantage":
+        _draw_intervals(axes, leaders, attack)
+
+
+def _draw_intervals(axes: Axes, leaders: Sequence[Contender], attack: str) -> None:
+    """Thin crosses; where there are few trainings, one may reach beyond the frame."""
+    axes.set(xlim=axes.get_xlim(), ylim=axes.get_ylim())
+    style = {"color": LEADER, "linewidth": 0.7, "alpha": 0.7, "zorder": 1}
+    for one in leaders:
+        accuracy = one.estimate()
+        leak = one.estimate("advantage", attack)
+        axes.hlines(leak.value, accuracy.low, accuracy.high, **style)
+        axes.vlines(accuracy.value, leak.low, leak.high, **style)
 
 
 def _draw_family(
@@ -170,20 +184,20 @@ def _draw_family(
     axes.plot(*_at(picked, number, attack), "o", markersize=15, markeredgewidth=2.4, **rings)
 
 
-def _list_leaders(side: Axes, leaders: Sequence[Contender]) -> None:
+def _list_leaders(side: Axes, leaders: Sequence[Contender], count: int) -> None:
     """Who they are, and what they cost, from the most accurate on."""
     side.set_axis_off()
     side.set(xlim=(0, 1), ylim=(0, 1))
     side.text(0, 1, "on the front · times the training", va="top", fontweight="bold", fontsize=9)
-    for place, one in enumerate(leaders[:LISTED]):
+    for place, one in enumerate(leaders):
         height = 1 - LINE * (place + 1.3)
         marker = "*" if one.name == arenas.UNDEFENDED else MARKERS[one.extra]
         side.plot(0.02, height - 0.016, marker, color=LEADER, markersize=5)
         told = f"{place + 1}  {one.name} · {one.times:.1f}×"
         side.text(0.06, height, told, va="top", fontsize=9)
-    if len(leaders) > LISTED:
-        height = 1 - LINE * (LISTED + 1.3)
-        side.text(0.06, height, f"… and {len(leaders) - LISTED} more", va="top", fontsize=9)
+    if count > len(leaders):
+        height = 1 - LINE * (len(leaders) + 1.3)
+        side.text(0.06, height, f"… and {count - len(leaders)} more", va="top", fontsize=9)
 
 
 def _picked_lines(
@@ -301,6 +315,8 @@ def match_view(match: Match) -> Picture:
         rows[attack] = match.minus("advantage", attack)
     names = f"{match.one.name}  minus  {match.other.name}"
     how = f"accuracies {abs(match.gap):.3f} apart on the records that matched them"
+    if match.trainings == 1:
+        how += "; one training, so no intervals"
     if not match.is_close:
         how = f"not well matched: {how}"
     picture = comparison(
