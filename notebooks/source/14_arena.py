@@ -20,19 +20,19 @@
 #
 # Every defense pays in three currencies: **accuracy**, **time**, and **records** that it needs beside the members. What it buys is less **leak**: what the attacks reach.
 #
-# The trainings are there already, so nothing trains here. `arena` reads the results of every plan and sorts them.
+# The trainings are there already, so nothing trains here. `contenders` reads the results of every plan and sorts them.
 
 # %%
 import numpy as np
 from IPython.display import Markdown
 
-from mialib.course import arena, figures, headlines, plots, widgets
+from mialib.course import arena, contenders, figures, headlines, plots, widgets
 from mialib.course.plots import show
 from mialib.course.plots.spoken import brief
 from mialib.estimates import words
 from mialib.store import home
 
-rings = arena.arenas(PROFILE)
+rings = contenders.arenas(PROFILE)
 lines = ["| arena, members | settings | defenses | attacks | trainings per setting |"]
 lines.append("|---|---|---|---|---|")
 for name, ring in rings.items():

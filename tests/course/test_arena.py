@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from mialib import data, models
-from mialib.course import arena, figures
+from mialib.course import arena, contenders, figures
 from mialib.defenses import DEFENSES
 from mialib.training import Recipe, fit
 
-RINGS = arena.arenas("quick")
+RINGS = contenders.arenas("quick")
 LETTERS = RINGS["letters · CNN, 1,000"]
 VALIDATED = RINGS["letters · CNN, 900"]
 RESNETS = RINGS["letters · ResNet-20, 900"]
@@ -33,9 +33,26 @@ def test_an_arena_has_one_set_of_records_and_one_undefended_model(ring):
 
 def test_every_kind_of_defense_of_the_course_fights_somewhere():
     there = {name for ring in RINGS.values() for name in ring.defenses}
-    wanted = {kind.name for kind in arena.KINDS.values()}
+    wanted = {kind.name for kind in contenders.KINDS.values()}
     wanted |= {"uniform ℓ1", "tuned with λ = 0", "CRL (active)", "MMD", "butterfly"}
     assert wanted <= there
+
+
+def test_the_same_data_with_other_records_is_another_arena(monkeypatch):
+    shipped = contenders.results
+
+    def dealt_anew(plan, profile):
+        found = shipped(plan, profile)
+        if plan != "learned":
+            return found
+        return replace(found, about=found.about | {"records": "others"})
+
+    monkeypatch.setattr(contenders, "results", dealt_anew)
+    rings = contenders.arenas("quick", plans=["past", "learned"])
+    assert sorted(rings) == ["letters · CNN, 1,000", "letters · CNN, 1,000 (2)"]
+    one, other = (ring.undefended for ring in rings.values())
+    with pytest.raises(ValueError, match="cannot be paired"):
+        one.minus(other, "advantage")
 
 
 def test_variants_and_longer_trainings_stay_in_their_lessons():
@@ -231,7 +248,7 @@ def needs_non_members(defense) -> bool:
     ],
 )
 def test_the_extra_records_are_those_that_a_training_asks_for(name, settings):
-    extra = arena._extra({"defense": name, **settings})
+    extra = contenders._extra({"defense": name, **settings})
     asks = extra in (arena.NON_MEMBERS, arena.FURTHER_MEMBERS)
     assert asks == needs_non_members(DEFENSES[name](**settings))
 
