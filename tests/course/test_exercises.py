@@ -74,6 +74,11 @@ def claimed_advantage(scores, is_member):
     return max(called[is_member].mean() - called[~is_member].mean() for called, _ in rates)
 
 
+def best_within(accuracy, leak, promise):
+    keeps = np.flatnonzero(accuracy >= accuracy[0] - promise)
+    return keeps[leak[keeps].argmin()]
+
+
 def blind_scores(known, is_member, asked):
     return asked @ (known[is_member].mean(axis=0) - known[~is_member].mean(axis=0))
 
@@ -244,6 +249,8 @@ def any_blocks(rows, columns):
 
 
 RIGHT = [
+    ("check_best_within", best_within),
+    ("check_honest_winner", lambda choosing, measuring: measuring[choosing.argmin()]),
     ("check_gap_attack", lambda predicted, label: predicted == label),
     ("check_threshold_for_fpr", threshold_for_fpr),
     ("check_largest_fpr", lambda tpr, prior, ppv: tpr * prior * (1 / ppv - 1) / (1 - prior)),
@@ -275,6 +282,10 @@ RIGHT = [
 ]
 
 WRONG = [
+    ("check_best_within", lambda accuracy, leak, promise: int(leak.argmin()), "the first model's"),
+    ("check_honest_winner", lambda choosing, measuring: choosing.min(), "the other half's"),
+    ("check_honest_winner", lambda choosing, measuring: measuring.min(), "let it only measure"),
+    ("check_honest_winner", lambda choosing, measuring: measuring.mean(), "lowest in `choosing`"),
     ("check_gap_attack", lambda predicted, label: predicted != label, "what the model gets right"),
     ("check_gap_attack", lambda predicted, label: np.ones(4, bool), "expected"),
     ("check_gap_attack", lambda predicted, label: 1, "shape (4,), found ()"),

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from mialib.course import figures, plots
+from mialib.course.arena import Arena, Contender
 from mialib.course.figures.privacy import FPRS
 from mialib.course.plots import Picture
 from mialib.course.statistics import FeaturePlane
@@ -149,6 +150,22 @@ def network_parameters(at: int, percent: dict = PERCENT) -> Picture:
 
 
 # Each entry begins with the name of the function that draws it; what follows says which way.
+def small_arena() -> Arena:
+    """Three settings of three seeds each: the stronger, the lower the members' scores."""
+    is_member = np.arange(200) < 100
+    contenders = []
+    for place, (defense, strength) in enumerate(
+        {"undefended": "", "ℓ1": "λ 1", "ℓ2": "λ 2"}.items()
+    ):
+        draw = np.random.default_rng(place)
+        scores = draw.normal(size=(3, 2, 200)) + is_member * (2 - place / 2)
+        correct = draw.random((3, 200)) < 0.6
+        trainings = results(scores, is_member, correct=correct)
+        details = {"failed": 0, "times": 1.5, "extra": "none", "is_later": False}
+        contenders.append(Contender(defense, strength, "small", trainings, **details))
+    return Arena("small", tuple(contenders), {}, ())
+
+
 PICTURES: dict[str, Callable[[], Picture]] = {
     "histograms": lambda: plots.histograms(MEMBER, NON_MEMBER),
     "roc": lambda: plots.roc({"loss": (SCORES, IS_MEMBER)}),
@@ -217,6 +234,10 @@ PICTURES: dict[str, Callable[[], Picture]] = {
         "λ = 3", point_among(), attack="loss", quantile=0.5
     ),
     "worlds": lambda: figures.worlds(MEMBER[:20], NON_MEMBER[:20], 0.5, label="scaled score φ"),
+    "plane": lambda: figures.plane(small_arena()),
+    "plane picked": lambda: figures.plane(small_arena(), number="AUC", defense="ℓ1", strength=0.0),
+    "plane without the attack": lambda: figures.plane(small_arena(), attack="LiRA"),
+    "duel": lambda: figures.duel(small_arena(), "ℓ1", "ℓ2"),
     "board": lambda: figures.board(STANDINGS),
     "p1_map": lambda: figures.p1_map(
         {"ℓ1": [(0.5, 0.4), (0.6, 0.2)]}, undefended=(0.5, 0.6), labels={"ℓ1": ["0.1", "0.2"]}

@@ -13,6 +13,7 @@
 | `boundary` | distances to the decision boundary, and of features to the origin |
 | `privacy` | what differential privacy promises |
 | `sparsity` | the pipeline of pruning, one round, defense against accuracy |
+| `arena` | every defense by accuracy, leak and price; two at the same accuracy |
 | `butterfly` | one sparse factor, products of them, a network's parameters, matched trainings |
 
     from mialib.course import figures
@@ -27,6 +28,7 @@ from mialib.course.figures.ablation import (
     labelled_planes,
     setting_tables,
 )
+from mialib.course.figures.arena import duel, plane
 from mialib.course.figures.boundary import features, margins
 from mialib.course.figures.butterfly import (
     labelled_factor,

@@ -31,6 +31,7 @@ def comparison(
     chance: float = 0.0,
     dotted: str = "chance",
     mark: str | None = None,
+    title: str = "",
 ) -> Picture:
     """Estimates with their intervals, one row for each name and one marker for each series.
 
@@ -53,6 +54,7 @@ def comparison(
             axes.axhspan(middle - 0.45, middle + 0.45, color="#f0f0f0", zorder=0)
         axes.axvline(chance, color=COLOR["chance"], linestyle=LINE["chance"])
         axes.set_xlabel(label)
+        axes.set_title(title, fontsize=9)
         name_rows(axes, rows)
         if len(series) > 1:
             figure.legend(loc="outside upper center", ncols=len(series))
