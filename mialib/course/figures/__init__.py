@@ -11,6 +11,7 @@
 | `boundary` | distances to the decision boundary, and of features to the origin |
 | `privacy` | what differential privacy promises |
 | `sparsity` | the pipeline of pruning, one round, defense against accuracy |
+| `versus` | paper versus code: all differences, and one of them |
 | `butterfly` | one sparse factor, products of them, a network's parameters, matched trainings |
 
     from mialib.course import figures
@@ -49,3 +50,4 @@ from mialib.course.figures.tuning import (
     setting_view,
     weight_histograms,
 )
+from mialib.course.figures.versus import difference_view, effects
