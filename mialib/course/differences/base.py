@@ -117,7 +117,7 @@ class Difference:
 
 def compare(source: Source, experiment: Experiment, *, evidence: Evidence) -> Difference:
     """Ask the experiment for every variant of the source."""
-    there = [variant for variant in VARIANTS if source.says(variant)]
+    there: list[Variant] = [variant for variant in VARIANTS if source.says(variant)]
     draws = dict(zip(there, map(experiment, there), strict=True))
     return Difference(source, draws, evidence)
 

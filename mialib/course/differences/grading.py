@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
-from mialib.attacks import Attack, Augmentation, NeuralPast
+from mialib.attacks import Attack, Augmentation
 from mialib.course.differences.base import (
     Difference,
     Dots,
@@ -38,46 +39,36 @@ class Players(NamedTuple):
 
 
 def rotation(players: Sequence[Players]) -> Difference:
-    """PAST's rotation attack, asked about another model or about its own training records."""
-    three_bits = graded_draws(players, Augmentation("rotations", form="past"))
-    softmax = graded_draws(players, NeuralPast())
+    """PAST's rotation attack, asked about another model or about its own training records.
+
+    Target and shadow hold other records, which may be easier to tell apart. So the two change
+    roles: a network is fitted on each and asked about each, and every variant is a mean over the
+    same two sets of records.
+    """
+    by_roles = graded_draws(players, Augmentation("rotations", form="past"))
+    right = np.mean([by_roles["shadow", "target"], by_roles["target", "shadow"]], axis=0)
+    coded = np.mean([by_roles["shadow", "shadow"], by_roles["target", "target"]], axis=0)
     evidence = Dots(
         {
-            "3 bits, asked about others": over_seeds_and_records(three_bits["as it should be"]),
-            "3 bits, about itself": over_seeds_and_records(three_bits["as coded"]),
-            "softmax, asked about others": over_seeds_and_records(softmax["as it should be"]),
-            "softmax, about itself": over_seeds_and_records(softmax["as coded"]),
+            f"fitted on the {fitted},\nasked about the {asked}": over_seeds_and_records(draws)
+            for (fitted, asked), draws in by_roles.items()
         },
         "advantage",
     )
-    return compare(SOURCES["rotation"], three_bits.__getitem__, evidence=evidence)
+    draws = {"as printed": right, "as coded": coded, "as it should be": right}
+    return compare(SOURCES["rotation"], draws.__getitem__, evidence=evidence)
 
 
-def graded_draws(players: Sequence[Players], attack: Attack) -> dict[Variant, np.ndarray]:
-    """The advantage of a learned attack; as coded, on the records that it learned from.
-
-    Target and shadow have other records, which may be easier to tell apart. So they change roles:
-    an attack is fitted on each of the two and asked about each of the two, and both numbers are
-    means over the same two sets of records.
-    """
-    own = []
-    others = []
-    for target, shadow in players:
-        fitted = {"target": attack.fit(target), "shadow": attack.fit(shadow)}
-        asked = {"target": target.public(), "shadow": shadow.public()}
-        own.append([fitted[side].calls(asked[side]) for side in ("target", "shadow")])
-        others.append([fitted["shadow"].calls(asked["target"])])
-        others[-1].append(fitted["target"].calls(asked["shadow"]))
+def graded_draws(players: Sequence[Players], attack: Attack) -> dict[tuple[str, str], np.ndarray]:
+    """The advantage of a learned attack, by the model that it is fitted on and the one asked."""
+    calls: dict[tuple[str, str], list[np.ndarray]] = {}
+    for pair in players:
+        sides = {"shadow": pair.shadow, "target": pair.target}
+        for known, asked in product(sides, repeat=2):
+            fitted = attack.fit(sides[known])
+            calls.setdefault((known, asked), []).append(fitted.calls(sides[asked].public()))
     is_member = players[0].target.truth()
-    coded = _mean_over_sides(np.array(own), is_member)
-    right = _mean_over_sides(np.array(others), is_member)
-    return {"as printed": right, "as coded": coded, "as it should be": right}
-
-
-def _mean_over_sides(is_called: np.ndarray, is_member: np.ndarray) -> np.ndarray:
-    """Calls (trainings, 2, n) → (trainings, 1 + draws)."""
-    sides = [advantage_draws(is_called[:, side], is_member) for side in range(2)]
-    return np.mean(sides, axis=0)
+    return {roles: advantage_draws(np.stack(some), is_member) for roles, some in calls.items()}
 
 
 def yeom(augmented: Results) -> Difference:

@@ -27,7 +27,7 @@ from mialib.course.plots.game import draw_histograms, roc_axes
 from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import band_of, name_rows
-from mialib.course.plots.spoken import brief, listed
+from mialib.course.plots.spoken import brief, capital, listed
 from mialib.estimates import Estimate
 
 # A variant keeps its colour, its marker and its line in all pictures.
@@ -104,7 +104,7 @@ def difference_view(difference: Difference, variant: Variant | None = None) -> P
         draw,
         alt=f"Two panels. Left, dots with 95 % intervals of {difference.source.number}: {told}. "
         f"Right, {_spoken_evidence(difference.evidence)}.{_marked(difference, variant)}",
-        caption=f"{difference.name}: {difference.source.coded} ({difference.source.where}). "
+        caption=f"{capital(difference.name)}: {difference.source.coded} ({difference.source.where}). "
         f"Effect of the code {difference.effect}, {difference.trainings} trainings.",
         size=(8.2, 3.3 if variant is None else 3.7),
         numbers={one: estimate.value for one, estimate in numbers.items()}
