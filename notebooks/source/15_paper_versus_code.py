@@ -68,19 +68,17 @@ own, printed, exchanged, _ = (dot.value for dot in rotation.evidence.estimates.v
 # Averaged over both roles, grading itself {{rotation.verb}} the advantage ({{rotation.effect}}). Three bits leave little to learn by heart.
 #
 # ### A threshold that the attacker does not have
-# The next models were trained on crops and flips. A training prints its mean loss on *augmented* images, while the weights still move; an
-# attacker asks the finished model about the images as they are. **Predict** on which side of the members' losses the printed mean lies.
+# The next networks have dropout. A training prints its mean loss while half of the hidden units are switched off and the weights still move; an
+# attacker asks the finished network, with all of them on. **Predict** on which side of the members' losses the printed mean lies.
 
 # %%
-per_record = trained.find(called="a draw per record")
-per_batch = trained.find(called="a draw per batch")
-yeom = differences.yeom(per_record)
+yeom = differences.yeom(trained.find(defense="Dropout"))
 show(figures.difference_view(yeom), name="15_yeom")
 lines = yeom.evidence.thresholds
 
 # %% [markdown]
-# **What to see.** The training's own log says {{lines['as coded']:.2f}}, and the mean loss of the members is {{lines['as printed']:.2f}}
-# (first training). The advantage is {{yeom.estimate('as coded').value:.3f}} with the first threshold, {{yeom.estimate('as printed').value:.3f}} with the second and
+# **What to see.** The training's own log says {{lines['as coded']:.3f}}, and the mean loss of the members is {{lines['as printed']:.3f}}
+# (first of {{yeom.trainings}} trainings). The advantage is {{yeom.estimate('as coded').value:.3f}} with the first threshold, {{yeom.estimate('as printed').value:.3f}} with the second and
 # {{yeom.estimate('as it should be').value:.3f}} with the one from a shadow. Against the shadow's threshold, the log's {{yeom.verb}} it: {{yeom.effect}}.
 #
 # ### An attacker who was not told of the defense
@@ -158,6 +156,7 @@ right = plain.correct.astype(float)
 by_hand = [area_without_ties(one, plain.is_member) for one in right]
 ties = differences.ties(plain)
 assert np.isclose(np.mean(by_hand), ties.estimate("as coded").value)
+with_ties = metrics.auc(right[0], plain.is_member)
 show(figures.difference_view(ties), name="15_ties")
 
 # %% [markdown]
@@ -191,7 +190,9 @@ differences.table([order, twice, gini])
 
 # %%
 hidden = differences.hidden(players)
-augmentation = differences.augmentation(per_record, per_batch)
+augmentation = differences.augmentation(
+    trained.find(called="a draw per record"), trained.find(called="a draw per batch")
+)
 tuned = trained.where(alpha=2.5, lam=1e-4)
 clamp = differences.clamp(tuned.find(clamp=1e30), tuned.find(clamp=1e4))
 differences.table([hidden, augmentation, clamp])
@@ -272,7 +273,7 @@ checks.check_last_of_ties(last_of_ties)
 #     return np.append(drops, len(descending) - 1)
 # ```
 #
-# Put it in place of `first` above and start the curve at (0, 0): the area becomes {{metrics.auc(right[0], plain.is_member):.3f}} for the first training.
+# Put it in place of `first` above and start the curve at (0, 0): the area becomes {{with_ties:.3f}} for the first training.
 # </details>
 
 # %% [markdown]

@@ -22,6 +22,7 @@ from mialib import metrics
 from mialib.course.differences.sources import Source
 from mialib.errors import check_choice
 from mialib.estimates import Estimate, words
+from mialib.results import Results
 from mialib.results.repeats import over_seeds_and_records, record_counts
 
 Variant = Literal["as printed", "as coded", "as it should be"]
@@ -141,7 +142,13 @@ def within(estimate: Estimate, *, lowest: float) -> Estimate:
     return replace(estimate, low=max(estimate.low, lowest), high=min(estimate.high, 1.0))
 
 
-# Draws of numbers that several experiments take.
+# What several experiments take.
+
+
+def in_common(one: Results, other: Results) -> tuple[Results, Results]:
+    """The trainings whose seeds both have; one that diverged has no partner."""
+    seeds = {row.seed for row in one.rows} & {row.seed for row in other.rows}
+    return one.seeds(seeds), other.seeds(seeds)
 
 
 def advantage_draws(is_called: np.ndarray, is_member: np.ndarray) -> np.ndarray:

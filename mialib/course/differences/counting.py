@@ -25,6 +25,7 @@ from mialib.course.differences.base import (
     Variant,
     auc_draws,
     compare,
+    in_common,
     within,
     without_records,
 )
@@ -45,10 +46,13 @@ DANGEROUS = 0.65  # and for the mean of the significant AUCs
 
 def gini(plain: Results, tuned: Results) -> Difference:
     """How the Gini index of the weights changes by tuning: of |w|, or of w − min(w)."""
+    plain, tuned = in_common(plain, tuned)
     middles = (EDGES[:-1] + EDGES[1:]) / 2
     shares = {name: _share(one) for name, one in {"undefended": plain, "PAST": tuned}.items()}
     evidence = Curves(
-        {name: (middles, share) for name, share in shares.items()}, "weight", "share of the weights"
+        {name: (middles, share) for name, share in shares.items()},
+        "weight (the ends hold all beyond)",
+        "share of the weights",
     )
     return compare(SOURCES["gini"], partial(gini_draws, plain, tuned), evidence=evidence)
 

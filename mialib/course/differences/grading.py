@@ -24,6 +24,7 @@ from mialib.course.differences.base import (
     Variant,
     advantage_draws,
     compare,
+    in_common,
 )
 from mialib.course.differences.sources import SOURCES
 from mialib.results import Results
@@ -71,9 +72,9 @@ def graded_draws(players: Sequence[Players], attack: Attack) -> dict[tuple[str, 
     return {roles: advantage_draws(np.stack(some), is_member) for roles, some in calls.items()}
 
 
-def yeom(augmented: Results) -> Difference:
-    """A threshold at the mean training loss, of models that were trained on augmented images."""
-    first = augmented.seeds([augmented.rows[0].seed])
+def yeom(trainings: Results) -> Difference:
+    """A threshold at the mean training loss, of networks that answer otherwise while they train."""
+    first = trainings.seeds([trainings.rows[0].seed])
     losses = first.losses[0]
     evidence = Losses(
         losses[first.is_member],
@@ -84,19 +85,19 @@ def yeom(augmented: Results) -> Difference:
             "as it should be": float(loss_thresholds(first)[0]),
         },
     )
-    return compare(SOURCES["yeom"], partial(yeom_draws, augmented), evidence=evidence)
+    return compare(SOURCES["yeom"], partial(yeom_draws, trainings), evidence=evidence)
 
 
-def yeom_draws(augmented: Results, variant: Variant) -> np.ndarray:
+def yeom_draws(trainings: Results, variant: Variant) -> np.ndarray:
     if variant == "as it should be":
-        return augmented.draws("advantage", "loss")
+        return trainings.draws("advantage", "loss")
     thresholds = {"as printed": mean_member_losses, "as coded": logged_losses}[variant]
-    is_called = augmented.losses < thresholds(augmented)[:, None]
-    return advantage_draws(is_called, augmented.is_member)
+    is_called = trainings.losses < thresholds(trainings)[:, None]
+    return advantage_draws(is_called, trainings.is_member)
 
 
 def mean_member_losses(trainings: Results) -> np.ndarray:
-    """Of each target, asked as an attacker asks it: in eval mode, about the images as they are."""
+    """Of each target, asked as an attacker asks it: finished, and in eval mode."""
     return trainings.losses[:, trainings.is_member].astype(float).mean(axis=1)
 
 
@@ -107,6 +108,7 @@ def logged_losses(trainings: Results) -> np.ndarray:
 
 def adaptive(plain: Results, defended: Results) -> Difference:
     """The loss attack on a defended target, its threshold from a plain or a defended shadow."""
+    plain, defended = in_common(plain, defended)
     first = defended.seeds([defended.rows[0].seed])
     losses = first.losses[0]
     evidence = Losses(

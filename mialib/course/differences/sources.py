@@ -51,7 +51,7 @@ SOURCES = {
         "Yeom's threshold",
         "advantage of the loss attack",
         "a record is a member if its loss is below the mean training loss",
-        "that mean is the training log's: augmented images, weights that still move",
+        "that mean is the training log's: dropout is on, and the weights still move",
         "the threshold is the one that is best on a shadow",
         "a reader's account in sam-yeom/ml-privacy-csf18, issue 1 (2019)",
     ),

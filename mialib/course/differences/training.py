@@ -28,6 +28,7 @@ from mialib.course.differences.base import (
     Variant,
     auc_draws,
     compare,
+    in_common,
 )
 from mialib.course.differences.grading import Players
 from mialib.course.differences.sources import SOURCES
@@ -40,6 +41,7 @@ HIDDEN = 100  # units of the attack network
 
 def statistics(kept_apart: Results, mixed: Results) -> Difference:
     """PAST on a network with BatchNorm: its non-members' batches move the statistics, or not."""
+    kept_apart, mixed = in_common(kept_apart, mixed)
     evidence = Dots(
         {
             "accuracy, kept apart": kept_apart.accuracy(),
@@ -55,6 +57,7 @@ def statistics(kept_apart: Results, mixed: Results) -> Difference:
 
 def clamp(unclamped: Results, clamped: Results) -> Difference:
     """PAST with α = 2.5, whose γ^α is cut off at 10,000, or not."""
+    unclamped, clamped = in_common(unclamped, clamped)
     evidence = _histories({"as printed": unclamped, "as coded": clamped})
     experiment = partial(loss_advantage_draws, right=unclamped, coded=clamped)
     return compare(SOURCES["clamp"], experiment, evidence=evidence)
@@ -62,6 +65,7 @@ def clamp(unclamped: Results, clamped: Results) -> Difference:
 
 def augmentation(per_record: Results, per_batch: Results) -> Difference:
     """Training on crops and flips, a draw for each record or one for the whole batch."""
+    per_record, per_batch = in_common(per_record, per_batch)
     evidence = _histories({"as printed": per_record, "as coded": per_batch})
     experiment = partial(loss_advantage_draws, right=per_record, coded=per_batch)
     return compare(SOURCES["augmentation"], experiment, evidence=evidence)

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import nan
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
+from matplotlib.ticker import MaxNLocator
 
 from mialib.course.differences import (
     VARIANTS,
@@ -37,6 +39,9 @@ LOOKS: dict[str, tuple[str, str, str]] = dict(
 PLAIN = (("#000000", ":"), ("#009E73", "-"))  # of curves that are no variants
 STEP = 0.24  # between the variants of a row
 PALE = 0.3  # the strength of what is not chosen
+FEW = 3  # Up to so many points, each has a marker.
+WIDE = 20  # times as high as low: then the axis is logarithmic
+TICKS = 5
 
 
 def effects(differences: Sequence[Difference]) -> Picture:
@@ -104,8 +109,9 @@ def difference_view(difference: Difference, variant: Variant | None = None) -> P
         draw,
         alt=f"Two panels. Left, dots with 95 % intervals of {difference.source.number}: {told}. "
         f"Right, {_spoken_evidence(difference.evidence)}.{_marked(difference, variant)}",
-        caption=f"{capital(difference.name)}: {difference.source.coded} ({difference.source.where}). "
-        f"Effect of the code {difference.effect}, {difference.trainings} trainings.",
+        caption=f"{capital(difference.name)}: {difference.source.coded} "
+        f"({difference.source.where}). Effect of the code: {difference.effect}, "
+        f"{difference.trainings} trainings.",
         size=(8.2, 3.3 if variant is None else 3.7),
         numbers={one: estimate.value for one, estimate in numbers.items()}
         | _chosen_number(numbers, variant),
@@ -139,6 +145,7 @@ def _draw_numbers(axes: Axes, numbers: Mapping[str, Estimate], chosen: Mapping[s
         axes.errorbar(band.value, [place], xerr=band.errors(), **style)
     name_rows(axes, list(numbers))
     axes.margins(x=0.2)
+    axes.xaxis.set_major_locator(MaxNLocator(TICKS))
 
 
 def _alpha(is_chosen: bool) -> float:
@@ -161,6 +168,7 @@ def _draw_dots(axes: Axes, evidence: Dots) -> None:
     name_rows(axes, list(evidence.estimates), fontsize=8)
     axes.set_xlabel(_wrapped(evidence.label))
     axes.margins(x=0.2)
+    axes.xaxis.set_major_locator(MaxNLocator(TICKS))
 
 
 def _draw_losses(axes: Axes, evidence: Losses, chosen: Mapping[str, bool]) -> None:
@@ -180,13 +188,22 @@ def _draw_curves(axes: Axes, evidence: Curves, chosen: Mapping[str, bool]) -> No
         if name in LOOKS:
             color, _, line = LOOKS[name]
         alpha = _alpha(chosen.get(name, True))
-        axes.plot(x, y, color=color, linestyle=line, label=name, alpha=alpha)
+        marker = "s" if len(x) <= FEW else None
+        style = {"color": color, "linestyle": line, "marker": marker, "alpha": alpha}
+        axes.plot(x, y, label=name, **style)
     if evidence.is_roc:
         roc_axes(axes, log=False)
     else:
-        axes.set(xlabel=evidence.xlabel, ylabel=evidence.ylabel, yscale="log")
+        scale = "log" if _is_wide(evidence) else "linear"
+        axes.set(xlabel=evidence.xlabel, ylabel=evidence.ylabel, yscale=scale)
         axes.minorticks_off()
     axes.legend(fontsize=8)
+
+
+def _is_wide(evidence: Curves) -> bool:
+    """Whether the curves span more than a linear axis can show."""
+    heights = np.concatenate([y for _, y in evidence.curves.values()])
+    return bool(heights.min() > 0 and heights.max() / heights.min() > WIDE)
 
 
 def _spoken_evidence(evidence: Evidence) -> str:
