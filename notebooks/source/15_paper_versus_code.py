@@ -214,17 +214,19 @@ failed = {
 
 # %% [markdown]
 # ## All of them
-# **Predict** before you look: in how many rows does the code make the number look *better for the attacker*, and in how many *worse*?
+# **Predict** before you look: how many of these numbers does the code raise, how many does it lower, and how many stay?
 
 # %%
 found = [rotation, yeom, adaptive, statistics, lira, variance, ties, order, twice, gini]
 found += [hidden, augmentation, clamp]
 show(figures.effects(found), name="15_effects")
-changes = [one for one in found if one.verb != "does not significantly change"]
+raised = [one for one in found if one.verb == "raises"]
+lowered = [one for one in found if one.verb == "lowers"]
+changes = raised + lowered
 largest = max(found, key=lambda one: abs(one.effect.value))
 
 # %% [markdown]
-# **What to see.** The code changes {{len(changes)}} of {{len(found)}} numbers beyond what trainings and records explain, in both directions. The largest effect,
+# **What to see.** The code changes {{len(changes)}} of {{len(found)}} numbers beyond what trainings and records explain: it raises {{len(raised)}} and lowers {{len(lowered)}}. The largest effect,
 # {{largest.effect.value:+.2f}}, is that of *{{largest.name}}*; {{len(found) - len(changes)}} are not significantly different from nothing. Reading the code tells *that* something differs; only
 # the experiment tells whether it matters.
 #
