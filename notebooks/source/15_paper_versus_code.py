@@ -322,7 +322,7 @@ checks.check_verdicts(verdicts)
 #
 # ## References
 # - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Fig. 2b and Section 4.1: the Gini index, the eight attacks.
-# - The CRL paper, Section 5: training on CIFAR-100 with crops and flips.
+# - The CRL paper, Appendix B: random cropping and flipping on CIFAR-100.
 # - D. Chen and others, 2022, *RelaxLoss*; S. Yeom and others, 2018, *Privacy risk in machine learning*, Section 3.
 # - N. Carlini and others, 2022, *Membership inference attacks from first principles*, Sections 4 and 5.
 # - C. Choquette-Choo and others, 2021, *Label-only membership inference attacks*: the rotation attack.
