@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from mialib.course import figures, plots
+from mialib.course import differences, figures, plots
 from mialib.course.arena import Arena, Contender
 from mialib.course.figures.privacy import FPRS
 from mialib.course.plots import Picture
@@ -73,6 +73,30 @@ PLANE = FeaturePlane(
 )
 MARGIN_COUNTS = np.histogram([-1.1, 0.1, 2.1, 2.2], MARGINS)[0].tolist()
 FAR_OUT = [0] * (len(MARGINS) - 2) + [9]
+
+CURVE = differences.Curves({"as coded": (np.arange(3), np.ones(3))}, "epoch", "loss")
+VERSUS = [
+    differences.Difference(
+        differences.SOURCES["ties"],
+        {"as coded": np.full((2, 3), 0.3), "as it should be": np.array([[0.6] * 3, [0.7] * 3])},
+        differences.Curves({"as coded": (np.arange(2), np.arange(2))}, "FPR", "TPR", is_roc=True),
+    ),
+    differences.Difference(
+        differences.SOURCES["clamp"],
+        {"as printed": np.full((2, 3), 0.2), "as coded": np.array([[0.1] * 3, [0.2] * 3])},
+        CURVE,
+    ),
+    differences.Difference(
+        differences.SOURCES["yeom"],
+        dict.fromkeys(differences.VARIANTS, np.array([[0.5] * 3, [0.4] * 3])),
+        differences.Losses(MEMBER, NON_MEMBER, {"as printed": 0.1, "as coded": 0.5}),
+    ),
+    differences.Difference(
+        differences.SOURCES["twice"],
+        dict.fromkeys(differences.VARIANTS, np.array([[0.5] * 3, [0.4] * 3])),
+        differences.Dots({"loss": HALF, "entropy": LESS}, "advantage"),
+    ),
+]
 
 
 def with_margins(non_members: list[int]) -> Results:
@@ -305,4 +329,9 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     ),
     "network_parameters": lambda: network_parameters(1),
     "network_parameters alone": lambda: network_parameters(3, {"counted": [100.0, 100.0, 100.0]}),
+    "effects": lambda: figures.effects(VERSUS),
+    "difference_view": lambda: figures.difference_view(VERSUS[0]),
+    "difference_view of losses": lambda: figures.difference_view(VERSUS[2], "as coded"),
+    "difference_view of dots": lambda: figures.difference_view(VERSUS[3], "as printed"),
+    "difference_view of curves": lambda: figures.difference_view(VERSUS[1], "as it should be"),
 }

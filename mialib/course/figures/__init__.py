@@ -14,6 +14,7 @@
 | `privacy` | what differential privacy promises |
 | `sparsity` | the pipeline of pruning, one round, defense against accuracy |
 | `arena` | every defense by accuracy, leak and price; two at the same accuracy |
+| `versus` | paper versus code: all differences, and one of them |
 | `butterfly` | one sparse factor, products of them, a network's parameters, matched trainings |
 
     from mialib.course import figures
@@ -61,3 +62,4 @@ from mialib.course.figures.tuning import (
     setting_view,
     weight_histograms,
 )
+from mialib.course.figures.versus import difference_view, effects
