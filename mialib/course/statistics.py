@@ -96,6 +96,17 @@ def standing(trainings: Results) -> dict[str, float]:
     return {name: float(by_seed.mean()) for name, by_seed in numbers.items()}
 
 
+def part_aside(trainings: Results) -> str:
+    """The part that is neither trained on nor asked about: inference, or else validation."""
+    return "inference" if "inference" in trainings.rows[0].accuracy else "validation"
+
+
+def accuracy_aside(trainings: Results) -> float:
+    """Mean accuracy on `part_aside`: what chooses a match there does not judge it."""
+    part = part_aside(trainings)
+    return float(np.mean([row.accuracy[part] for row in trainings.rows]))
+
+
 def fair_control(accuracy: float, accuracies: np.ndarray, advantages: np.ndarray) -> int:
     """Among the controls at most 0.01 less accurate, the place of the lowest advantage; or -1.
 

@@ -4,9 +4,13 @@
     tunings.find(lam=1e-3, alpha=1.5)                   # what is not named is as usual
     tunings.by("lam", alpha=0.0)                        # uniform ℓ1, by its strength
     tunings.by("epochs", lam=1e-3, alpha=1.5)           # by the length of the tuning
+    tunings.standard                                    # PAST's setting in the lessons: λ and α
+    tunings.values("alpha")                             # every α of the grid
     nearest(one, tunings.by("lam", alpha=0.0))          # the λ of the control of equal accuracy
+    watched_arms(results("epochs", PROFILE))["PAST"]    # every epoch of a tuning
 
-Tuning with λ = 0 says what is usual: the rate, the epochs, and every switch.
+Tuning with λ = 0 says what is usual: the rate, the epochs, and every switch. Which λ and α there
+are depends on the profile, so lessons ask for them instead of naming them.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from mialib import profiles
+from mialib.defenses import Past
 from mialib.results import Results
 
 
@@ -24,6 +30,7 @@ class Tunings:
     """What was tuned, and what it started from."""
 
     results: Results
+    experiment: str = "images tuned"  # the profile's, which has the standard setting
 
     @cached_property
     def undefended(self) -> Results:
@@ -38,6 +45,26 @@ class Tunings:
     def usual(self) -> dict[str, Any]:
         """The settings of the control with λ = 0, which the others share."""
         return self.unpunished.rows[0].settings
+
+    @property
+    def standard(self) -> Past:
+        """The λ and the α that the profile tunes with."""
+        experiments = profiles.load(self.results.about["profile"]).experiments
+        defense = experiments[self.experiment].defense
+        if not isinstance(defense, Past):
+            raise ValueError(f"{self.experiment!r} is defended by {defense}, not by PAST.")
+        return defense
+
+    def values(self, name: str, **changes: Any) -> list[float]:
+        """Every value of `name` among the settings that differ by these words, and by λ or α.
+
+        Those of trainings that diverged are there, too; λ = 0 is not.
+        """
+        wanted = self.usual | changes
+        for free in {name, "lam", "alpha"} - changes.keys():
+            del wanted[free]
+        rows = self.results.where(**wanted).rows
+        return sorted({row.settings[name] for row in rows if row.settings["lam"] > 0})
 
     def find(self, **changes: Any) -> Results:
         """One setting that differs from the usual by these words."""
@@ -70,3 +97,19 @@ def accuracy_apart(one: Results, other: Results) -> float:
 def nearest(one: Results, controls: Mapping[float, Results]) -> float:
     """The strength of the control whose accuracy is nearest."""
     return min(controls, key=lambda strength: abs(accuracy_apart(one, controls[strength])))
+
+
+def watched_arms(watched: Results) -> dict[str, list[Results]]:
+    """Every epoch of the training, and of each way to go on from it, by what figures call it."""
+    by_arm: dict[str, list[Results]] = {"training": [], "PAST": [], "uniform ℓ1": [], "λ = 0": []}
+    for moment in watched.settings():
+        by_arm[_arm(moment.rows[0].settings)].append(moment)
+    return {arm: moments for arm, moments in by_arm.items() if moments}
+
+
+def _arm(settings: Mapping[str, Any]) -> str:
+    if settings["defense"] == "Plain":
+        return "training"
+    if settings["lam"] == 0:
+        return "λ = 0"
+    return "PAST" if settings["alpha"] > 0 else "uniform ℓ1"

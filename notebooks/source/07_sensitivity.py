@@ -33,6 +33,7 @@ from mialib import models, profiles, runs, sensitivity
 from mialib.course import figures, headlines, plots, widgets
 from mialib.course.plots import show
 from mialib.course.statistics import student
+from mialib.course.tunings import watched_arms
 from mialib.estimates import Estimate, words
 from mialib.experiments import results
 from mialib.query import to_device
@@ -103,7 +104,8 @@ print(f"correlation of the gap's gradient with that of the non-members' loss: {l
 # %%
 modules = results("modules", PROFILE)
 print(modules.about["source"])
-training = modules.where(defense="Plain").settings()  # one entry for every epoch
+arms = watched_arms(modules)
+training = arms.pop("training")  # one entry for every epoch
 untrained, trained = training[0], training[-1]
 top = student(trained.fact("sensitivity", "top"))
 top_at_first = student(untrained.fact("sensitivity", "top"))
@@ -220,10 +222,6 @@ for stem, (carry, unseen) in stems.items():
 # distance to the dotted line, right: what normal numbers would give.
 
 # %%
-arms = {
-    "PAST": modules.where(defense="Past", lam=1e-3).settings(),
-    "λ = 0": modules.where(defense="Past", lam=0.0).settings(),
-}
 moments = training + arms["PAST"][1:]
 
 

@@ -31,6 +31,7 @@ from torch.nn import functional as F
 from mialib import attacks, data, models, profiles, runs, sensitivity
 from mialib.course import figures, headlines, plots, statistics, trainer, widgets
 from mialib.course.plots import show
+from mialib.course.tunings import watched_arms
 from mialib.defenses import Past
 from mialib.estimates import Estimate, words
 from mialib.experiments import Results, results
@@ -164,12 +165,7 @@ headlines.beside(yours["after"], focused, "loss")
 # gap, epoch by epoch. The paper says of its Fig. 2c that the penalty "quickly reduces the loss gap"; it has no control. **Predict** the three curves.
 
 # %%
-epochs = {
-    "training": by_epoch.where(defense="Plain").settings(),
-    "PAST": by_epoch.where(defense="Past", lam=1e-3, alpha=1.5).settings(),
-    "uniform ℓ1": by_epoch.where(defense="Past", lam=1e-3, alpha=0.0).settings(),
-    "λ = 0": by_epoch.where(defense="Past", lam=0.0).settings(),
-}
+epochs = watched_arms(by_epoch)
 
 
 def span(values) -> Estimate:

@@ -26,7 +26,7 @@ import numpy as np
 from mialib import profiles, runs, sensitivity
 from mialib.course import figures, headlines, plots, statistics, widgets
 from mialib.course.plots import show
-from mialib.course.tunings import Tunings, accuracy_apart, nearest
+from mialib.course.tunings import Tunings, accuracy_apart, nearest, watched_arms
 from mialib.estimates import words
 from mialib.experiments import Results, results
 
@@ -39,8 +39,11 @@ print(f"{len(past.settings())} settings, {len(past.attacks)} attacks, n = {n} + 
 tunings = Tunings(past)
 plain = tunings.undefended
 control = tunings.unpunished  # tuned as long as the others, with λ = 0
-setting = tunings.find(lam=1e-3, alpha=1.5)  # what is not named is as in that control
+standard = tunings.standard  # the λ and the α of notebook 08
+at_standard = {"lam": standard.lam, "alpha": standard.alpha}
+setting = tunings.find(**at_standard)  # what is not named is as in that control
 uniform = tunings.by("lam", alpha=0.0)  # uniform ℓ1, by its λ
+next_lam = min(lam for lam in uniform if lam > standard.lam)
 
 
 def verb(difference) -> str:
@@ -49,14 +52,14 @@ def verb(difference) -> str:
 
 # %% [markdown]
 # ## The noise of one run
-# Before any comparison: how far apart are trainings that differ in nothing but the seed? Take uniform ℓ1 at λ = 0.001 and at 0.00125, a quarter more.
+# Before any comparison: how far apart are trainings that differ in nothing but the seed? Take uniform ℓ1 at λ = {{standard.lam:g}} and at the next λ that we have, {{next_lam:g}}.
 # **Predict**: if you trained each of them once, how often would you see the wrong order?
 
 # %%
-weaker, stronger = uniform[1e-3], uniform[1.25e-3]
-for name, one in {"λ = 0.001": weaker, "λ = 0.00125": stronger}.items():
+weaker, stronger = uniform[standard.lam], uniform[next_lam]
+for lam, one in {standard.lam: weaker, next_lam: stronger}.items():
     told = "  ".join(f"{value:.3f}" for value in one.by_seed("mean"))
-    print(f"{name:<12} mean advantage by seed: {told}")
+    print(f"λ = {lam:<8g} mean advantage by seed: {told}")
 pairs = np.subtract.outer(stronger.by_seed("mean"), weaker.by_seed("mean"))
 against = int((np.sign(pairs) != np.sign(pairs.mean())).sum())
 step = stronger.paired(weaker, "mean")
@@ -64,15 +67,15 @@ step = stronger.paired(weaker, "mean")
 # %% [markdown]
 # **What to see.** The seeds of one setting lie up to {{np.ptp(weaker.by_seed("mean")):.3f}} apart; the two settings are {{words(step, lower="told apart", higher="told apart")}} ({{step}}). Of
 # {{pairs.size}} pairs of single trainings, {{against}} contradict the order of the means. So every difference below is *paired*, by seed and by record, and its interval includes the
-# training ({{len(weaker)}} seeds at λ = 0.001 and for every uniform ℓ1, {{len(tunings.find(lam=2e-3, alpha=1.0))}} for most others).
+# training ({{len(weaker)}} seeds at λ = {{standard.lam:g}} and for every uniform ℓ1, {{min(len(one) for one in past.settings())}} for most others).
 
 # %% [markdown]
 # ## λ, α and the gap
 # First the lie of the land. The paper finds that "within a certain range (λ = 0.0005, 0.001 here), the trade-off curve remains stable" (Fig. 5b, CIFAR-10), and that "as alpha increases, the loss gap continuously
-# decreases" (Fig. 9a). Our standard setting is λ = 0.001 and α = 1.5: the authors' numbers, another problem, for theirs was a ResNet-18 on photographs.
+# decreases" (Fig. 9a). Our standard setting is λ = {{standard.lam:g}} and α = {{standard.alpha:g}}. The authors print λ = 0.001 and α = 2.5 for photographs and a ResNet-18.
 
 # %%
-alphas = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
+alphas = tunings.values("alpha")
 grid = {(lam, a): one for a in alphas[1:] for lam, one in tunings.by("lam", alpha=a).items()}
 lambdas = sorted({lam for lam, _ in grid})
 grid |= {(lam, 0.0): uniform[lam] for lam in lambdas}
@@ -84,12 +87,13 @@ tables = {
 told = "Means over trainings. α = 0 is uniform ℓ1; –: with some seed the training diverged."
 diverged = len(lambdas) * len(alphas) - len(grid)
 lost = [at for at, one in grid.items() if accuracy_apart(one, plain) < -0.1]
-gap = setting.paired(uniform[1e-3], "loss_gap")
-weak = grid[3e-4, 1.5].paired(plain, "mean")
+gap = setting.paired(uniform[standard.lam], "loss_gap")
+lightest = grid[lambdas[0], standard.alpha]
+weak = lightest.paired(plain, "mean")
 show(figures.setting_tables(tables, told=told), name="09_grid")
 
 # %% [markdown]
-# **What to see.** At λ = 0.001 the step from α = 0 to α = 1.5 changes the loss gap by {{gap}}. But a gap that closes need not protect: λ = 0.0003 and α = 1.5 take it from {{plain.loss_gap().value:.1f}} to {{grid[3e-4, 1.5].loss_gap().value:.1f}}, and the mean advantage is
+# **What to see.** At λ = {{standard.lam:g}} the step from α = 0 to α = {{standard.alpha:g}} changes the loss gap by {{gap}}. But a gap that closes need not protect: λ = {{lambdas[0]:g}} and α = {{standard.alpha:g}} take it from {{plain.loss_gap().value:.1f}} to {{lightest.loss_gap().value:.1f}}, and the mean advantage is
 # {{verb(weak)}} ({{weak}}). And the range is narrow: of {{len(lambdas) * len(alphas)}} settings {{diverged}} diverge with some seed, and {{len(lost)}} more lose over 0.1 of the accuracy.
 
 # %% [markdown]
@@ -113,11 +117,11 @@ panels = {
     "ℓ1": {
         "without γ": points(alpha=0.0),
         "γ, α = 1": points(alpha=1.0),
-        "γ, α = 1.5": points(alpha=1.5),
+        f"γ, α = {standard.alpha:g}": points(alpha=standard.alpha),
     },
     "ℓ2": {
         "without γ": points(alpha=0.0, penalty="l2"),
-        "γ, α = 1.5": points(alpha=1.5, penalty="l2"),
+        f"γ, α = {standard.alpha:g}": points(alpha=standard.alpha, penalty="l2"),
     },
 }
 
@@ -132,12 +136,14 @@ stars = dict.fromkeys(["ℓ1", "ℓ2"], (plain.accuracy(), plain.mean()))
 axes = {"xlabel": "test accuracy", "ylabel": "mean advantage"}
 told = "The lower right is best. Beside our points: λ in thousandths. Crosses: 95 % intervals."
 show(figures.labelled_planes(panels, stars=stars, told=told, **axes), name="09_ways")
-square = tunings.find(lam=1e-2, alpha=1.5, penalty="l2")
+squares = tunings.by("lam", alpha=standard.alpha, penalty="l2")
+middle_lam = list(squares)[len(squares) // 2]
+square = squares[middle_lam]
 rivals = {what: square.paired(setting, what) for what in ("accuracy", "mean")}
 
 # %% [markdown]
 # **What to see.** At the strong end the curves with γ run lower, for ℓ1 and for ℓ2 (settings that lose over 0.1 of the accuracy are left out). But the form of the penalty counts, too: compared with our standard
-# setting, ℓ2 with γ at λ = 0.01 has a mean advantage that is {{verb(rivals["mean"])}} ({{rivals["mean"]}}) at an accuracy that is {{verb(rivals["accuracy"])}} ({{rivals["accuracy"]}}).
+# setting, ℓ2 with γ at λ = {{middle_lam:g}} has a mean advantage that is {{verb(rivals["mean"])}} ({{rivals["mean"]}}) at an accuracy that is {{verb(rivals["accuracy"])}} ({{rivals["accuracy"]}}).
 
 # %% [markdown]
 # ## At matched accuracy
@@ -148,18 +154,19 @@ rivals = {what: square.paired(setting, what) for what in ("accuracy", "mean")}
 matched = {at: nearest(one, uniform) for at, one in grid.items() if at[1] > 0}
 compared = {at: (grid[at], uniform[lam]) for at, lam in matched.items()}
 close = [at for at, two in compared.items() if abs(accuracy_apart(*two)) <= 0.01]
-two = compared[1e-3, 1.5]
+standard_at = (standard.lam, standard.alpha)
+two = compared[standard_at]
 corner = two[0].paired(two[1], "highest", "tpr", fpr=0.01)
 headlines.pairs(
     {
         f"α = {a:g} − uniform at λ = {matched[lam, a]:g}": compared[lam, a]
         for lam, a in close
-        if lam == 1e-3
+        if lam == standard.lam
     }
 )
 
 # %% [markdown]
-# The last column, the TPR at 1 % FPR, is {{verb(corner)}} at α = 1.5 ({{corner}}). Now every λ, for settings whose control is within 0.01 of their accuracy. **Predict** the signs on the right.
+# The last column, the TPR at 1 % FPR, is {{verb(corner)}} at α = {{standard.alpha:g}} ({{corner}}). Now every λ, for settings whose control is within 0.01 of their accuracy. **Predict** the signs on the right.
 
 # %%
 change = {
@@ -178,12 +185,12 @@ def verdicts(differences: list) -> str:
     return f"lower in {below}, higher in {above} and not told apart in {len(said) - below - above}"
 
 
-strong = [change["mean"][at] for at in close if at[0] >= 1e-3]
-slight = [change["mean"][at] for at in close if at[0] < 1e-3]
+strong = [change["mean"][at] for at in close if at[0] >= standard.lam]
+slight = [change["mean"][at] for at in close if at[0] < standard.lam]
 controls = len({matched[at] for at in close})
 
 # %% [markdown]
-# **What to see.** At λ = 0.001 and 0.002, PAST's mean advantage is {{verdicts(strong)}} of {{len(strong)}} settings. At the weaker λ it is {{verdicts(slight)}} of {{len(slight)}}. The {{len(close)}} comparisons share {{controls}} distinct
+# **What to see.** At λ = {{standard.lam:g}} and above, PAST's mean advantage is {{verdicts(strong)}} of {{len(strong)}} settings. At the weaker λ it is {{verdicts(slight)}} of {{len(slight)}}. The {{len(close)}} comparisons share {{controls}} distinct
 # controls, so they are not {{len(close)}} independent votes.
 
 # %% [markdown]
@@ -209,13 +216,13 @@ class Watched(Past):
 tuning = profiles.load(PROFILE).experiments["images tuned"]
 run = runs.get(tuning.start)
 about = {"inference": run.side.inference, "seed": tuning.seed_for("fit"), "device": tuning.device}
-fit(run.load_model(), run.side.train, tuning.recipe, defense=Watched(1e-3, 1.5), **about)
+fit(run.load_model(), run.side.train, tuning.recipe, defense=Watched(**at_standard), **about)
 total = np.sum(sums, axis=0)
 pull = dict(zip(alphas, total[:-1] / total[-1], strict=True))
 print("mean of γ^α:", ", ".join(f"{mean:.2f} (α = {a:g})" for a, mean in pull.items()))
 
 # %% [markdown]
-# So α = 1.5 also multiplies λ by {{pull[1.5]:.1f}}, and α = 2.5 by {{pull[2.5]:.0f}}. Now draw the settings at their *total* pull. If α did
+# So α = {{standard.alpha:g}} also multiplies λ by {{pull[standard.alpha]:.1f}}, and α = {{alphas[-1]:g}} by {{pull[alphas[-1]]:.0f}}. Now draw the settings at their *total* pull. If α did
 # nothing but pull harder, the curves would fall on one. **Predict** whether they do.
 
 
@@ -227,7 +234,7 @@ def by_pull(alpha: float, what: str) -> list:
     return [(1000 * lam * pull[alpha], one.estimate(what)) for lam, one in kept.items()]
 
 
-series = {"without γ": 0.0, "γ, α = 1": 1.0, "γ, α = 1.5": 1.5}
+series = {"without γ": 0.0, "γ, α = 1": 1.0, f"γ, α = {standard.alpha:g}": standard.alpha}
 panels = {
     title: {name: by_pull(alpha, what) for name, alpha in series.items()}
     for title, what in (("accuracy", "accuracy"), ("leak", "mean"))
@@ -240,8 +247,8 @@ equal = {lam: grid[lam, 1.0].paired(uniform[lam], "mean") for lam in lambdas}
 cost = {lam: grid[lam, 1.0].paired(uniform[lam], "accuracy") for lam in lambdas}
 
 # %% [markdown]
-# **What to see.** γ has mean 1, so α = 1 pulls as hard in total as α = 0 does, and differs by its focus alone. At λ = 0.002 this focus changes the mean advantage by {{equal[2e-3]}} and the accuracy by {{cost[2e-3]}}; at λ = 0.0003 the mean advantage is
-# {{verb(equal[3e-4])}} ({{equal[3e-4]}}). So here the focus is more than a larger λ, once the penalty is strong enough.
+# **What to see.** γ has mean 1, so α = 1 pulls as hard in total as α = 0 does, and differs by its focus alone. At λ = {{lambdas[-1]:g}} this focus changes the mean advantage by {{equal[lambdas[-1]]}} and the accuracy by {{cost[lambdas[-1]]}}; at λ = {{lambdas[0]:g}} the mean advantage is
+# {{verb(equal[lambdas[0]])}} ({{equal[lambdas[0]]}}). So here the focus is more than a larger λ, once the penalty is strong enough.
 
 # %% [markdown]
 # ## How long to tune
@@ -249,7 +256,7 @@ cost = {lam: grid[lam, 1.0].paired(uniform[lam], "accuracy") for lam in lambdas}
 # minimum "after just 5 epochs" (Fig. 9b). Each of our runs was *planned* for its number of epochs.
 
 # %%
-lengths = tunings.by("epochs", lam=1e-3, alpha=1.5)
+lengths = tunings.by("epochs", **at_standard)
 short, long = lengths[min(lengths)], lengths[max(lengths)]
 late = {what: long.paired(short, what) for what in ("accuracy", "mean")}
 headlines.settings({f"PAST, {epochs} epochs": one for epochs, one in lengths.items()})
@@ -260,12 +267,8 @@ headlines.settings({f"PAST, {epochs} epochs": one for epochs, one in lengths.ite
 # And inside one run? Move the **tuning epoch**. Grey is the learning rate, which starts again where the training had started, as in the authors' code. *Think*: when is the model most private, and would you ship it?
 
 # %%
-watched = results("epochs", PROFILE)
-moments = {
-    "PAST": watched.where(defense="Past", lam=1e-3, alpha=1.5).settings(),
-    "uniform ℓ1": watched.where(defense="Past", lam=1e-3, alpha=0.0).settings(),
-    "λ = 0": watched.where(defense="Past", lam=0.0).settings(),
-}
+moments = watched_arms(results("epochs", PROFILE))
+del moments["training"]
 asked = {"test accuracy": "accuracy", "highest advantage": "highest", "loss gap": "loss_gap"}
 curves = {
     title: {arm: [one.by_seed(what).mean() for one in some] for arm, some in moments.items()}
@@ -277,7 +280,7 @@ finished = {  # Fewer attacks were made after every epoch, so their highest is a
 }
 
 # %%
-last = tunings.usual["epochs"]
+last = len(moments["PAST"]) - 1
 rate = (1 + np.cos(np.pi * np.arange(last + 1) / last)) / 2
 
 
@@ -311,7 +314,7 @@ picture = plots.comparison({"difference": each}, label=label, dotted="no differe
 show(picture, name="09_attacks")
 
 # %% [markdown]
-# **What to see.** Against uniform ℓ1 at λ = {{matched[1e-3, 1.5]:g}} (accuracy {{two[0].paired(two[1], "accuracy")}}), PAST's advantage is {{verdicts(list(each.values()))}} of {{len(each)}} attacks. Most of these read the same few outputs.
+# **What to see.** Against uniform ℓ1 at λ = {{matched[standard_at]:g}} (accuracy {{two[0].paired(two[1], "accuracy")}}), PAST's advantage is {{verdicts(list(each.values()))}} of {{len(each)}} attacks. Most of these read the same few outputs.
 
 # %% [markdown]
 # ## Why not train on the gap itself?
@@ -332,14 +335,14 @@ def favour(one: Results) -> np.ndarray:
     return np.array([row.accuracy["inference"] - row.accuracy["test"] for row in one.rows])
 
 
-per_epoch = tunings.find(lam=1e-3, alpha=1.5, per="epoch")
-shown = {"undefended": plain, "uniform ℓ1": uniform[1e-3], "PAST": setting}
+per_epoch = tunings.find(**at_standard, per="epoch", mixed_statistics=False)
+shown = {"undefended": plain, "uniform ℓ1": uniform[standard.lam], "PAST": setting}
 shown |= {"PAST, γ once an epoch": per_epoch, **direct}
 leak = {name: statistics.student(favour(one)) for name, one in shown.items()}
 label = "accuracy on the inference set minus on the test set"
 show(plots.comparison({"": leak}, label=label, dotted="no difference"), name="09_lossgap")
-by_batch = statistics.student(favour(setting) - favour(uniform[1e-3]))
-by_epoch = statistics.student(favour(per_epoch) - favour(uniform[1e-3]))
+by_batch = statistics.student(favour(setting) - favour(uniform[standard.lam]))
+by_epoch = statistics.student(favour(per_epoch) - favour(uniform[standard.lam]))
 
 # %% [markdown]
 # **What to see.** LossGap *trains* on the inference set: at a = 0.3 its accuracy there is {{leak["LossGap, a = 0.3"].value:.2f}} above the test set's, which gives those records away (the undefended model, which saw neither, has {{leak["undefended"].value:+.2f}}: luck of the draw). PAST only reads
@@ -355,8 +358,8 @@ by_epoch = statistics.student(favour(per_epoch) - favour(uniform[1e-3]))
 # %%
 switched = {
     "γ once an epoch": per_epoch,
-    "clamp 10": tunings.find(lam=1e-3, alpha=1.5, clamp=10.0),
-    "proximal": tunings.find(lam=1e-3, alpha=1.5, proximal=True),
+    "clamp 10": tunings.find(**at_standard, clamp=10.0),
+    "proximal": tunings.find(**at_standard, proximal=True),
 }
 effect = {name: one.paired(setting, "mean") for name, one in switched.items()}
 seconds = {
@@ -377,23 +380,26 @@ headlines.pairs({f"{name} − standard": (one, setting) for name, one in switche
 # %%
 baskets = Tunings(results("baskets", PROFILE))
 bare, flat = baskets.undefended, baskets.by("lam", alpha=0.0)
-tried = {(lam, a): o for a in (0.0, 1.5, 2.5) for lam, o in baskets.by("lam", alpha=a).items()}
+_, middle, sharpest = baskets.values("alpha")
+low, high = baskets.values("lam")
+three = (0.0, middle, sharpest)
+tried = {(lam, a): one for a in three for lam, one in baskets.by("lam", alpha=a).items()}
 standing = {at: statistics.standing(one) for at, one in tried.items()}
 titles = {"test accuracy": "accuracy", "highest advantage": "highest", "highest AUC": "AUC"}
 titles |= {"highest TPR at 1 % FPR": "TPR at 1 %"}
 tables = {title: {at: one[what] for at, one in standing.items()} for title, what in titles.items()}
 told = "Baskets: means over trainings, of the strongest attack by each number."
 numbers = ("accuracy", "highest")
-focus = {what: tried[1e-3, 1.5].paired(flat[1e-3], what) for what in numbers}
-sharp = tried[3e-4, 2.5]
+focus = {what: tried[high, middle].paired(flat[high], what) for what in numbers}
+sharp = tried[low, sharpest]
 blunt = nearest(sharp, flat)
 sharper = {what: sharp.paired(flat[blunt], what) for what in numbers}
 first, n_baskets = statistics.standing(bare), int(bare.is_member.sum())
 show(figures.setting_tables(tables, told=told), name="09_baskets")
 
 # %% [markdown]
-# **What to see.** Undefended, the accuracy is {{first["accuracy"]:.2f}} and the highest advantage {{first["highest"]:.2f}}, so several settings are better in both. At λ = 0.001 the focus (α = 1.5 instead of 0) makes the highest advantage {{verb(focus["highest"])}} ({{focus["highest"]}}) at an accuracy that is {{verb(focus["accuracy"])}} ({{focus["accuracy"]}}).
-# But λ = 0.0003 with α = 2.5, compared with its nearest control (λ = {{blunt:g}}, accuracy {{sharper["accuracy"].value:+.3f}}), has a highest advantage that is {{verb(sharper["highest"])}} ({{sharper["highest"]}}).
+# **What to see.** Undefended, the accuracy is {{first["accuracy"]:.2f}} and the highest advantage {{first["highest"]:.2f}}, so several settings are better in both. At λ = {{high:g}} the focus (α = {{middle:g}} instead of 0) makes the highest advantage {{verb(focus["highest"])}} ({{focus["highest"]}}) at an accuracy that is {{verb(focus["accuracy"])}} ({{focus["accuracy"]}}).
+# But λ = {{low:g}} with α = {{sharpest:g}}, compared with its nearest control (λ = {{blunt:g}}, accuracy {{sharper["accuracy"].value:+.3f}}), has a highest advantage that is {{verb(sharper["highest"])}} ({{sharper["highest"]}}).
 #
 # So the focus can pay and can cost: a verdict on PAST belongs to a model, its data, λ, α and the rate. ({{len(bare)}} trainings, n = {{n_baskets:,}} + {{n_baskets:,}}; undefended: AUC {{first["AUC"]:.2f}}, TPR at 1 % FPR {{first["TPR at 1 %"]:.1%}}.)
 
@@ -453,12 +459,12 @@ for at in close:
     if place >= 0:
         fair[at] = grid[at].paired(strengths[place], "mean")
 rare = setting.paired(plain, "highest", "tpr", fpr=0.01)
-fair_strong = [difference for at, difference in fair.items() if at[0] >= 1e-3]
+fair_strong = [difference for at, difference in fair.items() if at[0] >= standard.lam]
 turned = sum(words(fair[at]) != words(change["mean"][at]) for at in fair)
-fair_slight = [difference for at, difference in fair.items() if at[0] < 1e-3]
+fair_slight = [difference for at, difference in fair.items() if at[0] < standard.lam]
 
 # %% [markdown]
-# Against the fair control, at λ = 0.001 and 0.002, PAST's mean advantage is {{verdicts(fair_strong)}} of {{len(fair_strong)}} settings; at the weaker λ it is {{verdicts(fair_slight)}} of {{len(fair_slight)}}. The two rules differ in {{turned}} of {{len(fair)}} verdicts: say which one you used.
+# Against the fair control, at λ = {{standard.lam:g}} and above, PAST's mean advantage is {{verdicts(fair_strong)}} of {{len(fair_strong)}} settings; at the weaker λ it is {{verdicts(fair_slight)}} of {{len(fair_slight)}}. The two rules differ in {{turned}} of {{len(fair)}} verdicts: say which one you used.
 
 # %% [markdown]
 # ## Exercise 9.2: only the focus · difficulty 2/5 · about 10 minutes
@@ -489,9 +495,9 @@ checks.check_focus_only(focus_only)
 
 # %% [markdown]
 # ## Recap
-# - PAST (λ = 0.001, α = 1.5) changes the mean advantage by {{setting.paired(plain, "mean")}} and the accuracy by {{setting.paired(plain, "accuracy")}}; the strongest attack's TPR at 1 % FPR is {{verb(rare)}} ({{rare}}).
+# - PAST (λ = {{standard.lam:g}}, α = {{standard.alpha:g}}) changes the mean advantage by {{setting.paired(plain, "mean")}} and the accuracy by {{setting.paired(plain, "accuracy")}}; the strongest attack's TPR at 1 % FPR is {{verb(rare)}} ({{rare}}).
 # - Extra epochs alone do not protect: λ = 0 changes the mean advantage by {{control.paired(plain, "mean")}}.
-# - Against uniform ℓ1 of the nearest accuracy, at λ = 0.001 and 0.002, PAST's mean advantage is {{verdicts(strong)}} of {{len(strong)}} settings. Too large an α makes the training diverge.
+# - Against uniform ℓ1 of the nearest accuracy, at λ = {{standard.lam:g}} and above, PAST's mean advantage is {{verdicts(strong)}} of {{len(strong)}} settings. Too large an α makes the training diverge.
 # - α raises the total pull. At equal pull the focus alone can lower the leak.
 # - LossGap protects its members at the expense of the records it tunes on.
 #

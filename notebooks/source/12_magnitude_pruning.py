@@ -382,13 +382,10 @@ def with_setting(name: str) -> dict[str, Results]:
             if one.rows[0].settings.get(name) is not None}  # fmt: skip
 
 
-def aside(one: Results) -> float:
-    """Mean accuracy on the inference records, which no attack is asked about."""
-    return float(np.mean([row.accuracy["inference"] for row in one.rows]))
-
-
+aside = statistics.accuracy_aside  # on records that no attack is asked about
 stopped = {name.replace("after", "epoch"): one for name, one in with_setting("after").items()}
 narrow = with_setting("width")
+unasked = statistics.part_aside(dense)
 once = [one for one in every if one.rows[0].settings.get("share", 0) > share]
 left_once = [float(np.mean(one.fact("sparsity", "remaining"))) for one in once]
 
@@ -425,7 +422,7 @@ shown |= {f"stopped, {rival}": stopped[rival], widest: narrow[widest]}
 headlines.settings(shown, against=dense, level=True)
 
 # %% [markdown]
-# Now pair by pair. Each sparse network meets the **dense setting nearest in accuracy**. The match is found on the {{len(resnet.side_records().inference):,}} *inference* records, which are neither members nor among the non-members that the attacks are asked about. So the records that choose the match do not judge it. The last column judges by the strongest attack instead of the discriminator.
+# Now pair by pair. Each sparse network meets the **dense setting nearest in accuracy**. The match is found on the {{len(resnet.side_records().parts()[unasked]):,}} *{{unasked}}* records, which are neither members nor among the non-members that the attacks are asked about. So the records that choose the match do not judge it. The last column judges by the strongest attack instead of the discriminator.
 
 
 # %%

@@ -463,10 +463,7 @@ learned = np.mean([row.accuracy["train"] for row in sparsest.rows])
 
 
 # %%
-def aside(one: Results) -> float:
-    """Mean accuracy on records that are neither members nor asked about."""
-    parts = [row.accuracy.get("inference", row.accuracy["validation"]) for row in one.rows]
-    return float(np.mean(parts))
+aside = statistics.accuracy_aside  # on records that are neither members nor asked about
 
 
 def nearest(one: Results, candidates: list[Results]) -> Results:

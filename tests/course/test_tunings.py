@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mialib.course.tunings import Tunings, accuracy_apart, nearest
+from mialib.course.tunings import Tunings, accuracy_apart, nearest, watched_arms
 from small_results import results
 
 IS_MEMBER = np.arange(40) < 20
@@ -61,3 +61,27 @@ def test_the_nearest_control_is_that_of_the_nearest_accuracy(tunings):
 def test_accuracies_are_compared_over_common_seeds(tunings):
     one_seed = tunings.undefended.seeds([1])
     assert accuracy_apart(one_seed, tunings.find(lam=2e-3)) == pytest.approx(0.1)
+
+
+def test_the_standard_setting_is_the_profiles_own(tunings):
+    assert (tunings.standard.lam, tunings.standard.alpha) == (1e-3, 1.5)
+    with pytest.raises(ValueError, match="not by PAST"):
+        _ = Tunings(tunings.results, "images").standard
+
+
+def test_values_are_those_of_the_grid_also_where_a_training_diverged(tunings):
+    rows = list(tunings.results.rows)
+    rows[4] = replace(rows[4], failure="NaN in epoch 3")
+    diverged = Tunings(replace(tunings.results, rows=tuple(rows)))
+    assert diverged.values("lam") == [1e-3, 2e-3, 3e-3]
+    assert diverged.values("alpha", lam=2e-3) == [1.5]
+
+
+def test_watched_epochs_come_by_arm():
+    tuned = [USUAL | {"lam": lam, "alpha": alpha} for lam, alpha in [(0.0, 1), (1, 1), (1, 0.0)]]
+    arms = [{"defense": "Plain", "lam": None, "alpha": None}, *tuned]
+    settings = [one | {"epoch": epoch} for one in arms for epoch in range(2)]
+    watched = watched_arms(results(np.zeros((8, 1, 40)), IS_MEMBER, settings=settings))
+    assert list(watched) == ["training", "PAST", "uniform ℓ1", "λ = 0"]
+    assert [len(moments) for moments in watched.values()] == [2, 2, 2, 2]
+    assert watched["uniform ℓ1"][1].rows[0].settings == arms[3] | {"epoch": 1}
