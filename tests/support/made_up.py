@@ -57,6 +57,7 @@ def made_up_results(name: str, profile: str) -> Results:
     is_member = np.arange(N) < N // 2
     scores = rng.normal(size=(len(rows), len(attacks), N)) + is_member
     ranked = [[as_ranks(one, 0.5) for one in row] for row in scores]
+    first = plan.rows()[0].configuration
     return Results(
         rows=tuple(rows),
         attacks=attacks,
@@ -65,7 +66,12 @@ def made_up_results(name: str, profile: str) -> Results:
         losses=rng.exponential(size=(len(rows), N)).astype(np.float16),
         correct=rng.random((len(rows), N)) < 0.7,
         is_member=is_member,
-        about={"plan": name, "profile": profile, RECORDS: _dealt(plan.rows()[0].configuration)},
+        about={
+            "plan": name,
+            "profile": profile,
+            "data": first.data,
+            RECORDS: _dealt(first),
+        },
     )
 
 
