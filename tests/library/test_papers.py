@@ -1,7 +1,7 @@
 """The papers' numbers: all are there, once, and each is found in the text of its paper.
 
-The texts are not part of the repository. Where they are not beside it, in `../shared/papers` (or
-one folder higher, of a worktree), the comparison with them is skipped.
+Where the texts are not beside the repository (`tests/support/paper_texts.py`), the comparison with
+them is skipped.
 """
 
 import re
@@ -13,6 +13,7 @@ import pytest
 from mialib import data, models, papers, shipped
 from mialib.attacks import ATTACKS
 from mialib.defenses import DEFENSES
+from paper_texts import needs_texts, texts
 from paths import ROOT
 
 EVERYTHING = [one for paper in papers.PAPERS for one in papers.numbers(paper)]
@@ -50,21 +51,7 @@ TOTALS = {
 }
 TABLES_OF_CRL = ("crl-table-1a", "crl-table-1b", "crl-table-1c")
 
-PLACES = [folder / "shared" / "papers" for folder in ROOT.parents[:2]]
-TEXTS = next((place for place in PLACES if place.is_dir()), PLACES[0])
-# The beginnings of the texts' file names, the version that was taken first.
-VERSIONS = {"past": ("001", "000"), "crl": ("002", "004"), "sparsity": ("003",)}
 WORDS = {"3": "three", "5": "five", "6": "six", "7": "seven", "8": "eight"}
-needs_texts = pytest.mark.skipif(
-    not TEXTS.is_dir(), reason="the papers' texts are not beside the repository"
-)
-
-
-def texts(paper: str) -> list[str]:
-    """A paper's versions, with digits as the tables have them: no commas between thousands."""
-    paths = [next(TEXTS.glob(f"{start}_*.txt")) for start in VERSIONS[paper]]
-    read = [path.read_text(encoding="utf-8") for path in paths]
-    return [re.sub(r"(?<=\d),(?=\d{3}\b)", "", text) for text in read]
 
 
 def is_in(text: str, printed: str) -> bool:
