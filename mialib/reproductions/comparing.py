@@ -1,10 +1,10 @@
 """Numbers that items of several papers need: of single trainings, exact ones, and fair partners.
 
-    over_trainings([0.61, 0.66, 0.63])          # the mean and Student's interval; of one, a note
-    exact(272_474)                              # what was counted needs no interval
-    apart(strong, plain, told)                  # what a training tells, seed by seed
-    nearest(sparse, dense, aside)               # the setting that comes nearest in a number
-    pairs = [(one, nearest(one, others, mean_accuracy)) for one in settings]
+over_trainings([0.61, 0.66, 0.63])          # the mean and Student's interval; of one, a note
+exact(272_474)                              # what was counted needs no interval
+apart(strong, plain, told)                  # what a training tells, seed by seed
+nearest(sparse, dense, aside)               # the setting that comes nearest in a number
+pairs = [(one, nearest(one, others, mean_accuracy)) for one in settings]
 """
 
 from __future__ import annotations
@@ -28,8 +28,14 @@ def over_trainings(values: Sequence[float]) -> Estimate:
 
 
 def exact(value: float) -> Estimate:
-    """A number that was counted, not estimated."""
-    return Estimate(float(value), float(value), float(value))
+    """A number that was counted, not estimated.
+
+    >>> print(exact(272_474))
+    272,474 (counted)
+    """
+    number = float(value)
+    digits = 0 if number == round(number) else 2
+    return Estimate(number, number, number, note=f"{number:,.{digits}f} (counted)")
 
 
 def absent(why: str) -> Estimate:
