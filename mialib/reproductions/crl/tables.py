@@ -74,11 +74,19 @@ def _headline(row: str, by_approach: dict[Approach, Results], against: str) -> l
         other = Approach("resnet18", against)
         if ours in by_approach and other in by_approach:
             change = by_approach[ours].paired(by_approach[other], "auc", ATTACKS["NN-Based"])
-            printed = [_published(row, approach, MOST_TELLING) for approach in (ours, other)]
-            difference = None if None in printed else round(printed[0] - printed[1], 4)
+            printed = _published_difference(row, ours, other)
             what = f"{name} minus {against}: AUC of NN-Based"
-            lines.append(Line(row, what, difference, change))
+            lines.append(Line(row, what, printed, change))
     return lines
+
+
+def _published_difference(row: str, one: Approach, other: Approach) -> float | None:
+    """Of the two cells of the table, to their digits."""
+    here = _published(row, one, MOST_TELLING)
+    there = _published(row, other, MOST_TELLING)
+    if here is None or there is None:
+        return None
+    return round(here - there, 4)
 
 
 def _cells(one: Results) -> dict[str, Estimate]:

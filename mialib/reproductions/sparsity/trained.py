@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,17 +27,19 @@ from mialib.reproductions.comparing import (
     over_trainings,
 )
 from mialib.reproductions.items import Evidence, Item, Line, Made, MissingEvidenceError
+from mialib.reproductions.sparsity.exact import FEWEST, MOST, Butterfly
 from mialib.results import Results
 
+Point = tuple[Estimate, Estimate]  # test accuracy, a share, and defense level
 PRUNED: dict[str, tuple[str, ...]] = dict.fromkeys(("quick", "cpu", "class", "paper"), ("pruned",))
 BOTH = {profile: (*plans, "butterflies") for profile, plans in PRUNED.items()}
 BOTH["class"] = ("pruned",)  # That profile trains no butterflies.
 SHORT = {"paper": "pruned-short"}
 SLOPE = "slope of defense against accuracy"
 GAIN = "relative gain of defense by relative loss of accuracy"
-FEWEST = "fewest nonzero weights where that holds"
-MOST = "most nonzero weights where that holds"
 SIGNIFICANT = "most nonzero weights of the range with a significant change of defense"
+FACTORS = (2, 3)  # of butterflies, as a series each
+NEAR = 0.09  # of the plane: so near to one another only one point is labelled
 # What WeMem's claim is judged by; a TPR is at 1 % FPR unless told.
 LEAKS = {
     "highest advantage": ("highest",),
@@ -50,7 +52,7 @@ class Networks(NamedTuple):
     """Networks of the same members: the rounds of IMP from the dense one on, and others."""
 
     rounds: list[Results]
-    butterflies: dict[str, Results]
+    butterflies: dict[Butterfly, Results]
     stopped: list[Results]
 
     @property
@@ -80,7 +82,7 @@ def _pruned(evidence: Evidence) -> Results:
         return evidence.results(SHORT[evidence.profile])
 
 
-def _butterflies(evidence: Evidence) -> dict[str, Results]:
+def _butterflies(evidence: Evidence) -> dict[Butterfly, Results]:
     """By S and L, without the dense network among them."""
     experiments = profiles.load(evidence.profile).experiments
     found = {}
@@ -88,7 +90,7 @@ def _butterflies(evidence: Evidence) -> dict[str, Results]:
         settings = one.rows[0].settings
         options = experiments[settings["experiment"]].options | settings
         if options.get("segments") and _has_scores(one):
-            found[f"S = {options['segments']}, L = {options['factors']}"] = one.finished()
+            found[Butterfly(options["segments"], options["factors"])] = one.finished()
     return found
 
 
@@ -96,7 +98,7 @@ def _has_scores(one: Results) -> bool:
     return not all(row.failure for row in one.rows)
 
 
-def _setting(one: Results, name: str):
+def _setting(one: Results, name: str) -> Any:
     return one.rows[0].settings.get(name)
 
 
@@ -132,36 +134,80 @@ def fig_1(evidence: Evidence) -> Made:
 
 def _plane(found: Networks) -> Picture:
     series = {"IMP": found.rounds[1:]}
-    if found.butterflies:
-        series["butterfly"] = sorted(found.butterflies.values(), key=remaining, reverse=True)
+    for factors in FACTORS:
+        some = [one for one in found.butterflies if one.factors == factors]
+        if some:
+            name = f"butterfly, L = {factors}"
+            series[name] = [found.butterflies[one] for one in sorted(some)]
     points = {name: [_point(one) for one in some] for name, some in series.items()}
-    labels = {name: [f"{remaining(one):.1f} %" for one in some] for name, some in series.items()}
-    ours = slope(found.rounds)
-    middle = _middle(found.rounds)
-    lines = {
-        f"slope of IMP, {ours.value:.2f}".replace("-", "−"): (ours.value, *middle),
-        f"printed slope, {printed(SLOPE):g}".replace("-", "−"): (printed(SLOPE), *middle),
-    }
-    picture = figures.defense_plane(points, star=_point(found.dense), labels=labels, slopes=lines)
-    trainings = len(found.dense)
-    caption = (
-        f"Crosses: mean ± standard deviation of {trainings} trainings, as in the paper; beside each "
-        "point the percentage of non-zero parameters. The upper right is best."
-        if trainings > 1
-        else "One training of each network, so without deviations; beside each point the "
-        "percentage of non-zero parameters. The upper right is best."
+    picture = figures.defense_plane(
+        points,
+        star=_point(found.dense),
+        labels=_labels(series, points),
+        slopes=_drawn_slopes(found),
     )
-    return replace(picture, caption=caption)
+    return replace(picture, caption=f"{_told_crosses(found)} {_told_percentages(series)}")
 
 
-def _point(one: Results) -> tuple[Estimate, Estimate]:
+def _drawn_slopes(found: Networks) -> dict[str, tuple[float, float, float]]:
+    """Lines through the middle of the rounds."""
+    middle = _middle(found.rounds)
+    slopes = {"IMP here": slope(found.rounds).value, "printed": printed(SLOPE)}
+    return {
+        f"{name}, slope {value:.2f}".replace("-", "−"): (value, *middle)
+        for name, value in slopes.items()
+    }
+
+
+def _labels(
+    series: Mapping[str, Sequence[Results]], points: Mapping[str, Sequence[Point]]
+) -> dict[str, list[str]]:
+    """The percentage beside a point, from the sparsest on, where no other is written too near."""
+    places = {
+        name: [(100 * accuracy.value, level.value) for accuracy, level in some]
+        for name, some in points.items()
+    }
+    everywhere = np.array([place for some in places.values() for place in some])
+    reach = np.maximum(np.ptp(everywhere, axis=0), 1e-9)
+    written: list[np.ndarray] = []
+    labels = {name: [""] * len(some) for name, some in series.items()}
+    order = [(name, k) for name, some in series.items() for k in reversed(range(len(some)))]
+    for name, k in order:
+        place = np.array(places[name][k]) / reach
+        if all(np.linalg.norm(place - other) > NEAR for other in written):
+            labels[name][k] = f"{remaining(series[name][k]):.1f} %"
+            written.append(place)
+    return labels
+
+
+def _told_crosses(found: Networks) -> str:
+    trainings = len(found.dense)
+    if trainings == 1:
+        return "One training of each network, so without deviations. The upper right is best."
+    return (
+        f"Crosses: mean ± standard deviation of {trainings} trainings, as in the paper. "
+        "The upper right is best."
+    )
+
+
+def _told_percentages(series: Mapping[str, Sequence[Results]]) -> str:
+    told = [
+        f"{name} {', '.join(f'{remaining(one):.1f}' for one in some)}"
+        for name, some in series.items()
+    ]
+    return f"Non-zero parameters in percent, along the lines: {'; '.join(told)}."
+
+
+def _point(one: Results) -> Point:
     """Accuracy and defense level, mean ± standard deviation."""
-    numbers = [one.by_seed(what) for what in ("accuracy", "defense_level")]
-    if len(one) == 1:
-        accuracy, level = (Estimate(*[float(values[0])] * 3) for values in numbers)
-    else:
-        accuracy, level = (spread(values) for values in numbers)
-    return accuracy, level
+    return _spread(one, "accuracy"), _spread(one, "defense_level")
+
+
+def _spread(one: Results, what: str) -> Estimate:
+    values = one.by_seed(what).tolist()
+    if len(values) == 1:
+        return Estimate(values[0], values[0], values[0])
+    return spread(values)
 
 
 def _middle(settings: Sequence[Results]) -> tuple[float, float]:
@@ -334,8 +380,8 @@ def _mean_changes(pairs: Sequence[tuple[Results, Results]]) -> dict[str, Estimat
 def _matched_picture(pairs: Mapping[str, tuple[Results, Results]], dense: Results) -> Picture:
     rows = {
         f"{name}\n{_called(other)}": {
-            "pruned": one.by_seed("highest"),
-            "nearest dense network": other.by_seed("highest"),
+            "pruned": one.by_seed("highest").tolist(),
+            "nearest dense network": other.by_seed("highest").tolist(),
         }
         for name, (one, other) in pairs.items()
     }
