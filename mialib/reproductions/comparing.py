@@ -10,6 +10,7 @@ pairs = [(one, nearest(one, others, mean_accuracy)) for one in settings]
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from math import isnan, nan
 
 import numpy as np
@@ -25,6 +26,12 @@ def over_trainings(values: Sequence[float]) -> Estimate:
         return student(values)
     value = float(values[0])
     return Estimate(value, note=f"{value:z.3f} (one training, so without an interval)")
+
+
+def share_over_trainings(values: Sequence[float]) -> Estimate:
+    """The same of shares: the interval ends at 0 and at 1."""
+    found = over_trainings(values)
+    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
 
 
 def exact(value: float) -> Estimate:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mialib.course import figures
 from mialib.course.statistics import ROLES, FeaturePlane
-from mialib.reproductions.comparing import apart, over_trainings
+from mialib.reproductions.comparing import apart, over_trainings, share_over_trainings
 from mialib.reproductions.crl.common import (
     ACTIVE,
     DEFAULT,
@@ -51,7 +51,7 @@ def _lines_of_places(row: str, arms: dict[str, Results]) -> list[Line]:
     change = apart(arms[ACTIVE], arms["RelaxLoss"], _area)
     lines = [Line(row, f"{ACTIVE} minus RelaxLoss: {area}", None, change)]
     for name, one in arms.items():
-        by_training = over_trainings([_area(other) for other in one.rows])
+        by_training = share_over_trainings([_area(other) for other in one.rows])
         lines.append(Line(row, f"{name}: {area}", None, by_training))
     for name, one in arms.items():
         lengths = [other.facts["distances"]["members"]["origin, median"] for other in one.rows]
@@ -75,7 +75,7 @@ def _nine(arms: dict[str, list[Results]]) -> dict[str, Results]:
     """Cross-entropy and AdvReg, then three strengths of RelaxLoss, then three of CRL."""
     first = [("CE", arms["CE"][0])]
     first += [("AdvReg", one) for one in arms.get("AdvReg", [])[-2:]]
-    first += [(DEFAULT, one) for one in arms[DEFAULT][:1]]
+    first += [(DEFAULT, usual(arms[DEFAULT]))]
     others = [(name, one) for name in ("RelaxLoss", ACTIVE) for one in arms[name][-3:]]
     return {_title(name, one): one for name, one in [*first[:3], *others]}
 
@@ -97,7 +97,8 @@ def _lines_of_margins(row: str, evidence: Evidence, nine: dict[str, Results]) ->
         lines.append(Line(row, what, None, change))
     for name, one in nine.items():
         what = f"{name}: overlap of the two histograms"
-        lines.append(Line(row, what, None, over_trainings([_overlap(other) for other in one.rows])))
+        overlaps = [_overlap(other) for other in one.rows]
+        lines.append(Line(row, what, None, share_over_trainings(overlaps)))
     return lines
 
 

@@ -39,7 +39,7 @@ SLOPE = "slope of defense against accuracy"
 GAIN = "relative gain of defense by relative loss of accuracy"
 SIGNIFICANT = "most nonzero weights of the range with a significant change of defense"
 FACTORS = (2, 3)  # of butterflies, as a series each
-NEAR = 0.09  # of the plane: so near to one another only one point is labelled
+NEAR = 0.13  # of the plane: so near to one another only one point is labelled
 # What WeMem's claim is judged by; a TPR is at 1 % FPR unless told.
 LEAKS = {
     "highest advantage": ("highest",),
@@ -60,15 +60,15 @@ class Networks(NamedTuple):
         return self.rounds[0]
 
 
-def networks(evidence: Evidence) -> Networks:
-    """All of a profile; where the whole pruning is not there, its short variant."""
+def networks(evidence: Evidence, plans: Mapping[str, tuple[str, ...]] = BOTH) -> Networks:
+    """Those of an item's plans; where the whole pruning is not there, its short variant."""
     pruned = _pruned(evidence)
     settings = [one.finished() for one in pruned.settings() if _has_scores(one)]
     rounds = [one for one in settings if _setting(one, "round") is not None]
     stopped = [one for one in settings if _setting(one, "defense") == "Stop"]
     return Networks(
         sorted(rounds, key=lambda one: _setting(one, "round")),
-        _butterflies(evidence) if "butterflies" in BOTH[evidence.profile] else {},
+        _butterflies(evidence) if "butterflies" in plans[evidence.profile] else {},
         stopped,
     )
 
@@ -340,7 +340,7 @@ def _significance_lines(found: Networks) -> list[Line]:
 def wemem(evidence: Evidence) -> Made:
     """Does iterative pruning make members easier to find?"""
     row = "wemem"
-    found = networks(evidence)
+    found = networks(evidence, PRUNED)
     accurate = sparsest_accurate(found)
     called = f"IMP, {remaining(accurate):.1f} % non-zero"
     lines = [
