@@ -99,8 +99,14 @@ def _alpha(one: Results) -> float | None:
     return settings.get("alpha", settings.get("alpha_rce"))
 
 
-def told_strength(one: Results) -> str:
-    """The numbers that say how strong it is: "α_rce = 1, λ = 0.3"."""
-    settings = settings_of(one)
-    told = [f"{sign} = {settings[name]:g}" for name, sign in STRENGTHS.items() if name in settings]
-    return ", ".join(told)
+def titled(name: str, settings: list[Results]) -> dict[str, Results]:
+    """The settings of one approach by name and the strength that tells them apart."""
+    there = [word for word in STRENGTHS if any(word in settings_of(one) for one in settings)]
+    varied = [word for word in there if len({settings_of(one)[word] for one in settings}) > 1]
+    shown = varied or there[:1]
+    return {
+        ", ".join(
+            [name, *(f"{STRENGTHS[word]} = {settings_of(one)[word]:g}" for word in shown)]
+        ): one
+        for one in settings
+    }

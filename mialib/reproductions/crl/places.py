@@ -16,7 +16,7 @@ from mialib.reproductions.crl.common import (
     DEFAULT,
     PLANS,
     components,
-    told_strength,
+    titled,
     usual,
 )
 from mialib.reproductions.items import Evidence, Item, Line, Made
@@ -73,16 +73,10 @@ def fig_6(evidence: Evidence) -> Made:
 
 def _nine(arms: dict[str, list[Results]]) -> dict[str, Results]:
     """Cross-entropy and AdvReg, then three strengths of RelaxLoss, then three of CRL."""
-    first = [("CE", arms["CE"][0])]
-    first += [("AdvReg", one) for one in arms.get("AdvReg", [])[-2:]]
-    first += [(DEFAULT, usual(arms[DEFAULT]))]
-    others = [(name, one) for name in ("RelaxLoss", ACTIVE) for one in arms[name][-3:]]
-    return {_title(name, one): one for name, one in [*first[:3], *others]}
-
-
-def _title(name: str, one: Results) -> str:
-    told = told_strength(one)
-    return f"{name}, {told}" if told else name
+    first = {"CE": arms["CE"][0], **titled("AdvReg", arms.get("AdvReg", [])[-2:])}
+    first |= titled(DEFAULT, [usual(arms[DEFAULT])])
+    others = titled("RelaxLoss", arms["RelaxLoss"][-3:]) | titled(ACTIVE, arms[ACTIVE][-3:])
+    return dict(list(first.items())[:3]) | others
 
 
 def _lines_of_margins(row: str, evidence: Evidence, nine: dict[str, Results]) -> list[Line]:

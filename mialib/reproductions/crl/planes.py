@@ -140,10 +140,10 @@ def mean_auc(one: Results) -> float:
 
 
 def _pairs(
-    ours: Sequence[Results], others: Sequence[Results], number: Callable[[Results], float]
+    settings: Sequence[Results], others: Sequence[Results], number: Callable[[Results], float]
 ) -> list[tuple[Results, Results]]:
-    """Each of ours with the setting of the others that comes nearest in a number."""
-    return [(one, nearest(one, others, number)) for one in ours]
+    """Each setting with the one of the others that comes nearest in a number."""
+    return [(one, nearest(one, others, number)) for one in settings]
 
 
 def _least_auc(settings: Sequence[Results], plain: Results) -> Estimate:

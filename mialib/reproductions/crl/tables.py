@@ -70,11 +70,11 @@ def _headline(row: str, by_approach: dict[Approach, Results], against: str) -> l
     """What CRL changes for the attack that the paper puts first, with either kind of centers."""
     lines = []
     for name in (ACTIVE, DEFAULT):
-        ours = Approach("resnet18", name)
+        crl = Approach("resnet18", name)
         other = Approach("resnet18", against)
-        if ours in by_approach and other in by_approach:
-            change = by_approach[ours].paired(by_approach[other], "auc", ATTACKS["NN-Based"])
-            printed = _published_difference(row, ours, other)
+        if crl in by_approach and other in by_approach:
+            change = by_approach[crl].paired(by_approach[other], "auc", ATTACKS["NN-Based"])
+            printed = _published_difference(row, crl, other)
             what = f"{name} minus {against}: AUC of NN-Based"
             lines.append(Line(row, what, printed, change))
     return lines

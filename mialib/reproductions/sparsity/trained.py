@@ -39,7 +39,10 @@ SLOPE = "slope of defense against accuracy"
 GAIN = "relative gain of defense by relative loss of accuracy"
 SIGNIFICANT = "most nonzero weights of the range with a significant change of defense"
 FACTORS = (2, 3)  # of butterflies, as a series each
-NEAR = 0.13  # of the plane: so near to one another only one point is labelled
+# In shares of the points' plane: the size of a label, and where its middle lies beside its point,
+# of the first series below at the left, of the second above at the right.
+LABEL = np.array([0.11, 0.06])
+BESIDE = np.array([[-0.06, -0.03], [0.06, 0.04]])
 # What WeMem's claim is judged by; a TPR is at 1 % FPR unless told.
 LEAKS = {
     "highest advantage": ("highest",),
@@ -162,21 +165,20 @@ def _drawn_slopes(found: Networks) -> dict[str, tuple[float, float, float]]:
 def _labels(
     series: Mapping[str, Sequence[Results]], points: Mapping[str, Sequence[Point]]
 ) -> dict[str, list[str]]:
-    """The percentage beside a point, from the sparsest on, where no other is written too near."""
+    """The percentage beside a point, from the sparsest on, where it does not cover another."""
     places = {
-        name: [(100 * accuracy.value, level.value) for accuracy, level in some]
+        name: np.array([(100 * accuracy.value, level.value) for accuracy, level in some])
         for name, some in points.items()
     }
-    everywhere = np.array([place for some in places.values() for place in some])
-    reach = np.maximum(np.ptp(everywhere, axis=0), 1e-9)
+    reach = np.maximum(np.ptp(np.concatenate(list(places.values())), axis=0), 1e-9)
     written: list[np.ndarray] = []
     labels = {name: [""] * len(some) for name, some in series.items()}
-    order = [(name, k) for name, some in series.items() for k in reversed(range(len(some)))]
-    for name, k in order:
-        place = np.array(places[name][k]) / reach
-        if all(np.linalg.norm(place - other) > NEAR for other in written):
-            labels[name][k] = f"{remaining(series[name][k]):.1f} %"
-            written.append(place)
+    for number, (name, some) in enumerate(series.items()):
+        for k in reversed(range(len(some))):
+            middle = places[name][k] / reach + BESIDE[number % 2]
+            if not any((np.abs(middle - other) < LABEL).all() for other in written):
+                labels[name][k] = f"{remaining(some[k]):.1f} %"
+                written.append(middle)
     return labels
 
 
