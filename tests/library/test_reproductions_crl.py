@@ -5,13 +5,16 @@ from math import isnan
 
 import numpy as np
 import pytest
+import torch
 
 from made_up import made_up
-from mialib import papers
+from mialib import papers, query
+from mialib.experiments import facts
 from mialib.reproductions import ITEMS, Evidence, find
 from mialib.reproductions.crl import common, drawings, planes, tables
 from mialib.reproductions.items import REAL, STAND_IN
 from mialib.results import Results
+from small_results import TINY
 
 CRL = [item for item in ITEMS.values() if item.paper == "CRL"]
 PROFILES = [(item.name, profile) for item in CRL for profile in item.plans]
@@ -177,3 +180,21 @@ def test_a_partner_is_the_nearest_in_accuracy():
             for other in arms["RelaxLoss"]
         ]
         assert partner is arms["RelaxLoss"][int(np.argmin(gaps))]
+
+
+def test_the_fact_of_fig_1_is_measured_record_by_record():
+    model = TINY.build_model()
+    side = TINY.side_records()
+    told = facts.distances(model, side, TINY)
+    with torch.no_grad():
+        features = model.eval().features(torch.from_numpy(side.test.scaled()))
+        lengths = features.square().sum(dim=1).sqrt().numpy()
+    margins = {part: query.margins(model, getattr(side, part)) for part in ("train", "test")}
+    higher = margins["train"][:, None] > margins["test"][None]
+    assert told["AUC"] == pytest.approx(higher.mean(), abs=1e-3)
+    others = told["non_members"]
+    shown = len(others["origin"])
+    assert shown == min(150, len(side.test))
+    assert others["origin"] == pytest.approx(lengths[:shown], abs=1e-4)
+    assert others["boundary"] == pytest.approx(margins["test"][:shown], abs=1e-4)
+    assert others["origin, median"] == pytest.approx(np.median(lengths), abs=1e-5)
