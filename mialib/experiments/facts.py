@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from mialib import models, query, sensitivity
+from mialib import metrics, models, query, sensitivity
 from mialib.configurations import Configuration
+from mialib.data.records import Records
 from mialib.results.edges import EDGES, MARGINS
 from mialib.sparsity.magnitude import layers, masks, remaining
 from mialib.splits import Side
 
 MOST_SHOWN = 400  # of the last layer's weights
+MOST_PLACED = 150  # members, and non-members, whose place is told one by one
 
 
 def weights(model: nn.Module, side: Side, configuration: Configuration) -> dict[str, Any]:
@@ -78,6 +80,36 @@ def margins(model: nn.Module, side: Side, configuration: Configuration) -> dict[
     return counts
 
 
+def distances(model: nn.Module, side: Side, configuration: Configuration) -> dict[str, Any]:
+    """How far features lie from the origin and from the decision boundary, and how well the latter
+    tells members from non-members; single records of the first few."""
+    parts = {"members": side.train, "non_members": side.test}
+    origin = {name: _feature_lengths(model, part) for name, part in parts.items()}
+    boundary = {name: query.margins(model, part) for name, part in parts.items()}
+    is_member = np.arange(len(side.train) + len(side.test)) < len(side.train)
+    told: dict[str, Any] = {
+        "AUC": metrics.auc(np.concatenate(list(boundary.values())), is_member),
+    }
+    for name in parts:
+        told[name] = {
+            "origin": _rounded(origin[name][:MOST_PLACED]),
+            "boundary": _rounded(boundary[name][:MOST_PLACED]),
+            "origin, median": float(np.median(origin[name])),
+            "boundary, median": float(np.median(boundary[name])),
+        }
+    return told
+
+
+def _feature_lengths(model: nn.Module, records: Records) -> np.ndarray:
+    """‖q‖ of each record's features q: (n,)."""
+    assert isinstance(model.features, nn.Module)  # as every network of mialib.models has it
+    return np.linalg.norm(query.predict(model.features, records), axis=1)
+
+
+def _rounded(values: np.ndarray) -> list[float]:
+    return [round(float(value), 4) for value in values]
+
+
 def sparsity(model: nn.Module, side: Side, configuration: Configuration) -> dict[str, Any]:
     """How many parameters there are and remain, overall and in each layer; and the weights."""
     kept = masks(model)
@@ -112,6 +144,7 @@ FACTS: dict[str, Fact] = {
     "weights": weights,
     "sensitivity": gap_sensitivity,
     "margins": margins,
+    "distances": distances,
     "sparsity": sparsity,
     "kept weights": kept_weights,
 }

@@ -21,7 +21,7 @@ from mialib.course.plots.spoken import capital, listed
 from mialib.estimates import Estimate
 
 FEW = 12  # Up to so many points, each has a marker and a tick of its own.
-STEP = 0.24  # between the series in a row of `comparison`
+STEP = 0.24  # between the series in a row of `comparison`; more than four stand closer
 
 
 def comparison(
@@ -80,7 +80,8 @@ def _draw_estimates(
 ) -> None:
     """The series at `place` among `count`: a little above or below the middle of its rows."""
     middle = np.array([rows.index(row) for row in estimates])
-    y = middle + STEP * (place - (count - 1) / 2)
+    step = STEP * min(1, 4 / count)
+    y = middle + step * (place - (count - 1) / 2)
     band = band_of(estimates.values())
     style = {"fmt": MARKERS[place], "color": COLORS[place], "capsize": 3}
     axes.errorbar(band.value, y, xerr=band.errors(), label=name, **style)
