@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from drawn_results import drawn_results
+from drawn_results import made_up
 from mialib import papers, query
 from mialib.experiments import facts
 from mialib.reproductions import ITEMS, Evidence, find

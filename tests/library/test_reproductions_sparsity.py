@@ -6,7 +6,7 @@ from math import ceil, isnan
 import numpy as np
 import pytest
 
-from drawn_results import drawn_results
+from drawn_results import made_up
 from mialib.reproductions import ITEMS, Evidence, find
 from mialib.reproductions.items import MissingEvidenceError
 from mialib.reproductions.sparsity import exact, trained
