@@ -33,10 +33,12 @@ import numpy as np
 from mialib import metrics
 from mialib.errors import as_array, as_path, check_choice, check_range, plain_tuple
 from mialib.estimates import Estimate
+from mialib.results.packing import packed, unpacked
 from mialib.results.repeats import RecordCounts, over_seeds_and_records, record_counts
 from mialib.signals import as_rows
 
-VERSION = 1  # of the file
+VERSION = 2  # of the file
+READABLE = (1, 2)
 MOST_RECORDS = 2**24  # whose ranks fit
 RECORDS = "records"  # the entry of `about` that tells by a hash which records were scored
 ARRAYS = {"ranks": "iu", "thresholds": "iu", "losses": "f", "correct": "b", "is_member": "b"}
@@ -470,24 +472,14 @@ class Results:
             np.savez_compressed(
                 unfinished,
                 contents=np.array(json.dumps(about, ensure_ascii=False)),
-                # With a rank's bytes apart, the high ones are nearly all alike.
-                low=(self.ranks & 255).astype(np.uint8),
-                high=(self.ranks >> 8 & 255).astype(np.uint8),
-                **self._highest_bytes(),  # type: ignore[arg-type]
+                **packed(self.ranks, self.losses),  # type: ignore[arg-type]
                 thresholds=self.thresholds,
-                losses=self.losses,
                 correct=np.packbits(self.correct, axis=-1),
                 is_member=self.is_member,
             )
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
-
-    def _highest_bytes(self) -> dict[str, np.ndarray]:
-        """Of ranks that two bytes do not hold; usually nothing."""
-        if self.ranks.max(initial=0) < 2**16:
-            return {}
-        return {"highest": (self.ranks >> 16).astype(np.uint8)}
 
     @classmethod
     def read(cls, path: Path) -> Results:
@@ -505,30 +497,45 @@ class Results:
                 f"{path.name} is not a whole results file ({error}). Make it again with mialib run."
             ) from None
         found = contents.get("version") if isinstance(contents, dict) else None
-        if found != VERSION:
+        if found not in READABLE:
             raise ValueError(
-                f"{path.name} has version {found}, and this mialib reads {VERSION}. "
+                f"{path.name} has version {found}, and this mialib reads "
+                f"{' and '.join(map(str, READABLE))}. "
                 "Make it again with mialib run."
             )
-        n = len(arrays["is_member"])
-        return cls(
-            rows=tuple(Row(**row) for row in contents["rows"]),
-            attacks=tuple(contents["attacks"]),
-            ranks=_joined_bytes(arrays),
-            thresholds=arrays["thresholds"],
-            losses=arrays["losses"],
-            correct=np.unpackbits(arrays["correct"], axis=-1, count=n).astype(bool),
-            is_member=arrays["is_member"],
-            about=contents["about"],
-        )
+        try:
+            return cls(**_fields(contents, arrays))
+        except KeyError as error:  # A damaged name hides what it names.
+            raise ValueError(
+                f"{path.name} is not a whole results file (it lacks {error}). "
+                "Make it again with mialib run."
+            ) from None
 
 
-def _joined_bytes(arrays: dict[str, np.ndarray]) -> np.ndarray:
-    """The ranks whose bytes `save` put apart."""
-    two_bytes = arrays["high"].astype(np.uint16) << 8 | arrays["low"]
-    if "highest" not in arrays:
-        return two_bytes
-    return arrays["highest"].astype(np.uint32) << 16 | two_bytes
+def _fields(contents: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """What a file holds, as `Results` takes it."""
+    packing = _plain_bytes if contents["version"] == 1 else unpacked
+    ranks, losses = packing(arrays)
+    is_member = arrays["is_member"]
+    correct = np.unpackbits(arrays["correct"], axis=-1, count=len(is_member))
+    return {
+        "rows": tuple(Row(**row) for row in contents["rows"]),
+        "attacks": tuple(contents["attacks"]),
+        "ranks": ranks,
+        "thresholds": arrays["thresholds"],
+        "losses": losses,
+        "correct": correct.astype(bool),
+        "is_member": is_member,
+        "about": contents["about"],
+    }
+
+
+def _plain_bytes(arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Ranks and losses of a file of version 1, whose ranks lie in bytes."""
+    ranks = arrays["high"].astype(np.uint16) << 8 | arrays["low"]
+    if "highest" in arrays:
+        ranks = arrays["highest"].astype(np.uint32) << 16 | ranks
+    return ranks, arrays["losses"]
 
 
 def _check_rows(rows: object) -> None:

@@ -217,7 +217,7 @@ headlines.repeats(photographs, "loss", "loss per class")
 # ({{by_class["advantage"]}}), *{{words(by_class["auc"])}}* by AUC and *{{words(by_class["tpr"])}}* by the TPR at 1 % FPR. Ten thresholds fit the shadow better than one, but each rests on about {{held:.0f}} shadow records instead of
 # {{len(known):,}}, so each is noisier. Whether they would help with more records, this does not tell.
 #
-# The table is from **real photographs** (CIFAR-10, a ResNet-20, {{int(photographs.is_member.sum()):,}} members, {{len(photographs)}} trainings): there the TPR at 1 % FPR is
+# The table is from **real photographs** (CIFAR-10, the course's small CNN, {{int(photographs.is_member.sum()):,}} members, {{len(photographs)}} trainings): there the TPR at 1 % FPR is
 # {{photographs.tpr("loss", fpr=0.01).value:.1%}} with one threshold and {{photographs.tpr("loss per class", fpr=0.01).value:.1%}} with one for each class
 # (*{{words(on_photographs)}}*). Song and Mittal, PAST's code (`Fujump/MLHospital` at 087beb6, which the paper does not link) and CRL's text set one threshold for each class.
 

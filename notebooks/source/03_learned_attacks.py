@@ -181,7 +181,7 @@ headlines.repeats(smooth, "loss", "max confidence", *learned)
 # {{smooth.tpr("loss", fpr=0.01).value:.1%}} (*{{words(corner["neural (PAST)"])}}*). The discriminator, which we meet below, catches
 # {{smooth.tpr("discriminator", fpr=0.01)}}. A defense that is measured by thresholds alone may have learned to fool thresholds. Run both.
 #
-# And **real photographs**? This is what the same attacks found in an undefended ResNet-20 on CIFAR-10.
+# And **real photographs**? This is what the same attacks found in the course's small CNN, undefended, on CIFAR-10.
 
 # %%
 photographs = results("photographs", PROFILE).find(called="undefended")

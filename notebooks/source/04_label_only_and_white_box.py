@@ -337,7 +337,7 @@ tuned = photographs["PAST, α = 1.5, λ = 0.0005"]
 headlines.repeats(undefended, "correctness", "loss", "gradient ℓ1", "gradient ℓ2")
 
 # %% [markdown]
-# **What to see.** On real photographs (CIFAR-10, a ResNet-20, {{len(undefended)}} trainings) the AUC is
+# **What to see.** On real photographs (CIFAR-10, the course's small CNN, {{len(undefended)}} trainings) the AUC is
 # {{undefended.auc("correctness").value:.3f}} for the label, {{undefended.auc("loss").value:.3f}} for the outputs and {{undefended.auc("gradient ℓ2").value:.3f}}
 # for the weights. But the order is no law: compared with the loss, the gradient's advantage is *{{words(smooth.between("gradient ℓ2", "loss"))}}* on the smoothed letters of
 # notebook 02 ({{smooth.between("gradient ℓ2", "loss")}}) and *{{words(tuned.between("gradient ℓ2", "loss"))}}* on photographs that PAST has tuned

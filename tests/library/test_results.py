@@ -177,7 +177,7 @@ def test_a_file_of_another_version_is_said(both, tmp_path, monkeypatch):
     monkeypatch.setattr("mialib.results.tables.VERSION", 99)
     both.save(tmp_path / "r.npz")
     monkeypatch.undo()
-    with pytest.raises(ValueError, match="has version 99, and this mialib reads 1"):
+    with pytest.raises(ValueError, match="has version 99, and this mialib reads 1 and 2"):
         Results.read(tmp_path / "r.npz")
 
 

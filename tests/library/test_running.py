@@ -256,7 +256,7 @@ def test_a_dry_run_needs_no_data(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(data, "load", None)  # Calling it would fail.
     assert cli.main(["run", "past", "--profile", "class", "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert "\n42 rows, 84 trainings of 1,740 epochs in all.\n" in said
+    assert "\n99 rows, 198 trainings of 3,900 epochs in all.\n" in said
     assert "The records of cifar10 are not here yet" in said
     assert not list(tmp_path.iterdir()), "something was written"
 

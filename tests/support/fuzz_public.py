@@ -58,6 +58,8 @@ NO_DOORS = {
     "mialib.progress.bar": "called by `fit`, `query` and `runs`",
     "mialib.progress.forwarded": "called by `runs` and `experiments`",
     "mialib.progress.shared_bar": "called by `runs` and `experiments`",
+    "mialib.results.packing.packed": "called by `Results.save` on arrays that it has checked",
+    "mialib.results.packing.unpacked": "called by `Results.read` on what `packed` has made",
     "mialib.runs.fit_as_configured": "called by `train`, and by rows that are watched",
     "mialib.runs.threads": "called by `train`, and by rows that are watched",
     "mialib.runs.train": "called by `get`, which has checked what it hands on",
