@@ -37,7 +37,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "CRL, active centers": USUAL_CRL | {"center_lr": 0.5, "lam": 0.3},
     "AdvReg": {"defense": "AdvReg"},
     "Mixup+MMD": {"defense": "MixupMMD", "mixup": 1.0},
-    "DMP": {"defense": "DMP", "source": "selected"},
+    "DMP": {"defense": "DMP", "source": "all"},
     "dropout": {"defense": "Dropout"},
     "label smoothing": {"defense": "LabelSmoothing"},
     "confidence penalty": {"defense": "ConfidencePenalty"},
