@@ -9,7 +9,7 @@
 #   - choose a defense for a need, and name its price in accuracy, time and records
 # needs: notebooks 01 and 06; the others help, but each defense is named where it first appears
 # read: 30
-# reproduces: after PAST's Fig. 3, with every defense of the course, on our data
+# reproduces: after PAST's Fig. 3 and CRL's Fig. 4, with every defense of the course, on our data
 # cover: 14_plane
 # ---
 
