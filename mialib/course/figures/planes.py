@@ -37,11 +37,14 @@ def attack_planes(
     undefended: Mapping[str, EstimatedPoint],
     ylabel: str = "attack advantage",
     columns: int = 4,
+    panel: tuple[float, float] = (2.4, 2.2),
+    joined: bool = True,
     told: str = "",
 ) -> Picture:
     """A panel for each attack, in it a curve for each defense: its strengths, by accuracy.
 
-    The star is the undefended model, and the dotted lines go out from it. `told` ends the caption.
+    The star is the undefended model, and the dotted lines go out from it. `panel` is the size of
+    one in inches, `joined` draws lines between the strengths, and `told` ends the caption.
     """
     attacks = list(undefended)
 
@@ -49,7 +52,7 @@ def attack_planes(
         grid = panel_grid(figure, len(attacks), columns, sharex=True)
         for axes, attack in zip(grid, attacks, strict=True):
             for place, (name, by_attack) in enumerate(curves.items()):
-                _draw_curve(axes, by_attack[attack], name, place)
+                _draw_curve(axes, by_attack[attack], name, place, joined=joined)
             x, y = (number.value for number in undefended[attack])
             axes.plot(x, y, "*", color=COLOR["mark"], markersize=11, label="undefended", zorder=5)
             draw_dotted_cross(axes, x, y)
@@ -72,7 +75,7 @@ def attack_planes(
         caption=f"{capital(ylabel)} against test accuracy, a panel for each attack and a curve for "
         f"each defense by strength; bars: 95 % intervals over trainings and records."
         f"{_told_outside(curves, undefended)} {told}".strip(),
-        size=(2.4 * min(columns, len(attacks)), 0.9 + 2.2 * rows),
+        size=(panel[0] * min(columns, len(attacks)), 0.9 + panel[1] * rows),
         numbers=numbers_of_points(points, "x", "y"),
     )
 
@@ -107,7 +110,9 @@ def _accuracies(curves: Mapping[str, ByAttack]) -> list[float]:
     return [accuracy.value for some in points for accuracy, _ in some]
 
 
-def _draw_curve(axes: Axes, points: Sequence[EstimatedPoint], name: str, place: int) -> None:
+def _draw_curve(
+    axes: Axes, points: Sequence[EstimatedPoint], name: str, place: int, *, joined: bool
+) -> None:
     x = band_of(x for x, _ in points)
     y = band_of(y for _, y in points)
     color = COLORS[place % len(COLORS)]
@@ -119,6 +124,7 @@ def _draw_curve(axes: Axes, points: Sequence[EstimatedPoint], name: str, place: 
         color=color,
         marker=MARKERS[place % len(MARKERS)],
         markersize=4.5,
+        linestyle="-" if joined else "none",
         linewidth=1,
         elinewidth=0.4,
         label=name,
