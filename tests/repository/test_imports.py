@@ -31,9 +31,10 @@ def module_paths() -> dict[str, Path]:
 MODULES = module_paths()
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 ORDER = re.search(r"(?m)^errors · .* · __main__$", ARCHITECTURE)[0].split(" · ")
-ARRAY_ROOMS = (
-    "errors estimates metrics signals shipped bank exposure store data splits attacks".split()
-)
+ARRAY_ROOMS = [
+    *("errors estimates metrics signals shipped papers bank".split()),
+    *("exposure store data splits attacks".split()),
+]
 ARRAY_LAYER = [
     name for name in MODULES if name.split(".")[1:2] and name.split(".")[1] in ARRAY_ROOMS
 ]

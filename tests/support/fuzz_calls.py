@@ -29,6 +29,7 @@ from mialib import (
     metrics,
     models,
     origins,
+    papers,
     precision,
     profiles,
     query,
@@ -319,6 +320,12 @@ CALLS = {
     ),
     "mialib.exposure.Risk.most_exposed": lambda: Call(risk().most_exposed, 3),
     "mialib.shipped.find": lambda: Call(shipped.find, "bank", "bank", "letters"),
+    "mialib.papers.numbers": lambda: Call(
+        papers.numbers, "past", item="past-table-1", method="Past", settings=False
+    ),
+    "mialib.papers.find": lambda: Call(
+        papers.find, "sparsity", item="sparsity-quoted", dataset="cifar10", method="Plain"
+    ),
     # Signals and banks.
     "mialib.signals.Signals": lambda: Call(
         signals.Signals,
