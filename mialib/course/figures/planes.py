@@ -101,7 +101,8 @@ def _told_outside(curves: Mapping[str, ByAttack], undefended: Mapping[str, Estim
     outside = sum(x < limit for x in _accuracies(curves))
     if not outside:
         return ""
-    return f" Outside the frame: {outside} settings with an accuracy below {limit:.2f}."
+    settings = "setting" if outside == 1 else "settings"
+    return f" Outside the frame: {outside} {settings} with an accuracy below {limit:.2f}."
 
 
 def _accuracies(curves: Mapping[str, ByAttack]) -> list[float]:

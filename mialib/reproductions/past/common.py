@@ -12,23 +12,31 @@ that leaks least among those that are not less accurate.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import exp, isnan, log, nan
+from math import exp, inf, isnan, log, nan
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
 
 from mialib import profiles
-from mialib.course.statistics import student
+from mialib.course.statistics import mean_difference, student
+from mialib.course.tunings import accuracy_apart
 from mialib.defenses import Past
 from mialib.estimates import Estimate, words
 from mialib.reproductions import arms
-from mialib.reproductions.items import Evidence
+from mialib.reproductions.items import Evidence, Line
 from mialib.results import Results, Row
 
 Points = list[tuple[Estimate, Estimate]]
 ALL_PROFILES = ("quick", "cpu", "class", "paper")
 RUINED = 0.5  # A training that ends below so much of the undefended accuracy is ruined.
 LESS_ACCURATE = Estimate(nan, note="every setting is less accurate than the undefended model")
+ONE_LESS_ACCURATE = Estimate(
+    nan, note="every setting of one of the two is less accurate than the undefended model"
+)
+NEAR = 0.01  # Two settings are of equal accuracy up to here.
+NONE_NEAR = Estimate(nan, note=f"no two settings within {NEAR} of accuracy")
+SHARE = (0.0, 1.0)  # the limits of a share
 
 
 class Strength(NamedTuple):
@@ -64,7 +72,7 @@ def tunings(found: Results, **changes: Any) -> dict[Strength, Results]:
     return dict(sorted(by_strength.items()))
 
 
-def tuned_for(found: Results, strength: Strength) -> dict[int, Results]:
+def tuned_for(found: Results, strength: Strength) -> dict[float, Results]:
     """One strength of PAST by how many epochs the tuning was planned to last."""
     words = arms.USUAL_PAST | strength._asdict()
     settings = [one for one in found.settings() if _has(one.rows[0].settings, words)]
@@ -139,8 +147,25 @@ def apart_at_best(
     one = least_leak(settings, plain, what, *arguments)
     other = least_leak(others, plain, what, *arguments)
     if one is None or other is None:
-        return LESS_ACCURATE
+        return ONE_LESS_ACCURATE
     return one.paired(other, what, *arguments)
+
+
+def apart_at_equal_accuracy(
+    settings: Iterable[Results], controls: Sequence[Results], what: str, *arguments: str
+) -> Estimate:
+    """The mean difference of settings to the control that is nearest in accuracy, where one is."""
+    pairs = []
+    for one in settings if controls else ():
+        nearest = min(controls, key=lambda other: abs(accuracy_apart(one, other)))
+        if abs(accuracy_apart(one, nearest)) <= NEAR:
+            pairs.append((one, nearest))
+    return mean_difference(pairs, what, *arguments) if pairs else NONE_NEAR
+
+
+def numbers_first(lines: Iterable[Line]) -> list[Line]:
+    """The lines that have a number before those that say why they have none."""
+    return sorted(lines, key=lambda line: isnan(line.own.value))
 
 
 # Epochs.
@@ -177,11 +202,22 @@ def by_seed_and_epoch(moments: Sequence[Results], ask: Callable[[Results], Any])
 # Numbers of a few trainings.
 
 
-def over_trainings(values: Iterable[float]) -> Estimate:
-    """The mean over trainings with Student's interval; one training has none."""
+def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
+    """Spearman's: whether two rows of numbers rise and fall together."""
+    return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1])
+
+
+def over_trainings(
+    values: Iterable[float], *, limits: tuple[float, float] = (-inf, inf)
+) -> Estimate:
+    """The mean over trainings with Student's interval; one training has none.
+
+    `limits` are those of the number itself, beyond which no interval reaches.
+    """
     known = [float(value) for value in values]
     if len(known) > 1:
-        return student(known)
+        value, low, high = student(known).triple
+        return Estimate(value, max(low, limits[0]), min(high, limits[1]))
     (value,) = known
     return Estimate(value, note=f"{value:z.3g} (one training, so without an interval)")
 

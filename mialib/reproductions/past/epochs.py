@@ -6,16 +6,23 @@ from collections.abc import Sequence
 from math import exp
 
 import numpy as np
-from scipy.stats import norm, spearmanr
+from scipy.stats import norm
 
 from mialib.course import figures, plots
 from mialib.course.plots.picture import Picture
 from mialib.estimates import Estimate
 from mialib.reproductions.items import Evidence, Item, Line, Made
-from mialib.reproductions.past.common import by_seed_and_epoch, over_trainings, watched
+from mialib.reproductions.past.common import (
+    SHARE,
+    by_seed_and_epoch,
+    over_trainings,
+    rank_correlation,
+    watched,
+)
 from mialib.reproductions.past.printed import printed
 from mialib.results import Results
 
+CORRELATION = (-1.0, 1.0)
 TOP = "share of the sensitivity in the top 20 % of the weights"
 # What the largest 20 % of normal numbers carry of the sum of all absolute values.
 NORMAL_SHARE = exp(-(norm.ppf(0.9) ** 2) / 2)
@@ -59,7 +66,7 @@ def in_step(moments: Sequence[Results], attack: str) -> Estimate:
     gaps = by_seed_and_epoch(moments, lambda one: one.by_seed("loss_gap"))
     leaks = by_seed_and_epoch(moments, lambda one: one.by_seed("advantage", attack))
     pairs = zip(gaps, leaks, strict=True)
-    return over_trainings(spearmanr(gap, leak).statistic for gap, leak in pairs)
+    return over_trainings((rank_correlation(gap, leak) for gap, leak in pairs), limits=CORRELATION)
 
 
 def concentration_picture(arms: dict[str, list[Results]]) -> Picture:
@@ -81,12 +88,12 @@ def _moments(arms: dict[str, list[Results]]) -> dict[str, Results]:
 
 
 def _top(one: Results) -> Estimate:
-    return over_trainings(one.fact("sensitivity", "top"))
+    return over_trainings(one.fact("sensitivity", "top"), limits=SHARE)
 
 
 def lines_of_concentration(row: str, arms: dict[str, list[Results]]) -> list[Line]:
     trained = arms["training"][-1]
-    below = over_trainings(trained.fact("sensitivity", "below 0.1"))
+    below = over_trainings(trained.fact("sensitivity", "below 0.1"), limits=SHARE)
     low = "share of the weights with a sensitivity below 0.1"
     return [
         Line(row, TOP, printed(TOP), _top(trained)),
@@ -132,8 +139,8 @@ def _lines_of_weights(arms: dict[str, list[Results]]) -> list[Line]:
     what = "share of the weights within 0.001 of zero"
     return [
         Line("past-fig-2a", f"{what}: after minus before tuning", None, _change(before, after)),
-        Line("past-fig-2a", f"{what}, before", None, over_trainings(before)),
-        Line("past-fig-2a", f"{what}, after", None, over_trainings(after)),
+        Line("past-fig-2a", f"{what}, before", None, over_trainings(before, limits=SHARE)),
+        Line("past-fig-2a", f"{what}, after", None, over_trainings(after, limits=SHARE)),
     ]
 
 
@@ -229,8 +236,8 @@ def _mean_in_step(training: Sequence[Results]) -> Estimate:
     for attack in training[0].attacks:
         leaks = by_seed_and_epoch(training, lambda one, name=attack: one.by_seed("advantage", name))
         pairs = zip(gaps, leaks, strict=True)
-        correlations.append([spearmanr(gap, leak).statistic for gap, leak in pairs])
-    return over_trainings(np.mean(correlations, axis=0))
+        correlations.append([rank_correlation(gap, leak) for gap, leak in pairs])
+    return over_trainings(np.mean(correlations, axis=0), limits=CORRELATION)
 
 
 ITEMS = (

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import isnan, log
 
-import numpy as np
-
-from mialib.course import figures, statistics
+from mialib.course import figures
 from mialib.course.plots.picture import Picture
-from mialib.course.tunings import accuracy_apart
 from mialib.estimates import Estimate
 from mialib.reproductions import arms
 from mialib.reproductions.items import Evidence, Item, Line, Made
@@ -16,9 +14,11 @@ from mialib.reproductions.past.common import (
     LESS_ACCURATE,
     Points,
     apart_at_best,
+    apart_at_equal_accuracy,
     intact,
     is_intact,
     least_leak,
+    numbers_first,
     over_trainings,
     told_ruined,
     tunings,
@@ -42,7 +42,6 @@ COMPARED = ("PAST", "uniform ℓ1", "RelaxLoss", "AdvReg", "Mixup+MMD")
 SIMPLE = ("dropout", "label smoothing", "confidence penalty")
 MEAN = "mean of all attacks"
 ONE_PANEL = (6.0, 3.4)
-NEAR = 0.01  # Two settings are of equal accuracy up to here.
 WITH_SIMPLE_PLAN = "quick"  # There the simple defenses have a plan and records of their own.
 # The plan that has PAST's settings by λ and α.
 TUNINGS = {"quick": "past", "cpu": "photographs", "class": "past", "paper": "past"}
@@ -108,7 +107,7 @@ def _planes(
             for name, (_, settings) in chosen.items()
         },
         undefended={panel: _point(plain, attack) for panel, attack in PANELS.items()},
-        told=f"{_told_gaps(found)} {told}".strip(),
+        told=f"{_told_gaps(found, evidence)} {told}".strip(),
     )
     lines = [
         Line(row, f"{name} minus undefended: advantage of the loss", None, _change(*both))
@@ -131,9 +130,14 @@ def _point(one: Results, attack: str) -> tuple[Estimate, Estimate]:
     return one.accuracy(), one.advantage(attack)
 
 
-def _told_gaps(found: Results) -> str:
-    """Settings that have no point, and why: never a zero."""
-    missing = arms.gaps(found)
+def _told_gaps(found: Results, evidence: Evidence) -> str:
+    """Settings of PAST that have no point, and why: never a zero."""
+    lam = usual_tuning(evidence).lam
+    missing = [
+        f"PAST, α = {at.alpha:g}"
+        for at, one in tunings(found).items()
+        if at.lam == lam and all(row.failure for row in one.rows)
+    ]
     if not missing:
         return ""
     return f"Not drawn, because every training diverged: {'; '.join(missing)}."
@@ -145,9 +149,8 @@ def _told_gaps(found: Results) -> str:
 def fig_5(evidence: Evidence) -> Made:
     """(a) Four penalties by strength. (b) PAST over α, a curve for each λ."""
     found = evidence.results(TUNINGS[evidence.profile])
-    penalties = Made({"past-fig-5a": _penalty_plane(found)}, _lines_of_penalties(found))
-    lambdas = Made({"past-fig-5b": _lambda_plane(found)}, _lines_of_lambdas(found, evidence))
-    return Made(penalties.pictures | lambdas.pictures, penalties.lines + lambdas.lines)
+    pictures = {"past-fig-5a": _penalty_plane(found), "past-fig-5b": _lambda_plane(found)}
+    return Made(pictures, (*_lines_of_penalties(found), *_lines_of_lambdas(found, evidence)))
 
 
 def ways(found: Results) -> dict[str, list[Results]]:
@@ -186,39 +189,29 @@ def _penalty_plane(found: Results) -> Picture:
 
 
 def _lines_of_penalties(found: Results) -> tuple[Line, ...]:
-    plain = arms.undefended(found)
     there = ways(found)
-    past = there["ℓ1 + γ"]
-    lines = [
-        Line(
-            "past-fig-5a",
-            f"PAST minus {name}, each where it leaks least at the undefended accuracy: mean "
-            "advantage",
-            None,
-            apart_at_best(past, settings, plain, "mean"),
-        )
-        for name, settings in there.items()
-        if name != "ℓ1 + γ"
+    others = [name for name in ("ℓ1", "ℓ2 + γ", "ℓ2") if name in there]
+    by_way = [
+        _against("past-fig-5a", f"PAST minus {name}: mean advantage", found, there[name], "mean")
+        for name in others
     ]
-    matched = at_equal_accuracy(past, there.get("ℓ1", []), "mean")
-    lines.append(
-        Line("past-fig-5a", "PAST minus ℓ1 at equal accuracy: mean advantage", None, matched)
-    )
-    return tuple(lines)
+    return tuple(line for lines in by_way for line in lines)
 
 
-def at_equal_accuracy(settings: list[Results], controls: list[Results], what: str) -> Estimate:
-    """The mean difference of settings to the control that is nearest in accuracy."""
-    pairs = []
-    for one in settings:
-        if not controls:
-            break
-        nearest = min(controls, key=lambda other: abs(accuracy_apart(one, other)))
-        if abs(accuracy_apart(one, nearest)) <= NEAR:
-            pairs.append((one, nearest))
-    if not pairs:
-        return Estimate(np.nan, note=f"no two settings within {NEAR} of accuracy")
-    return statistics.mean_difference(pairs, what)
+def _against(
+    row: str, what: str, found: Results, controls: list[Results], *number: str
+) -> list[Line]:
+    """PAST against others in the two ways that are fair to both, as far as each can be had."""
+    past = ways(found)["ℓ1 + γ"]
+    plain = arms.undefended(found)
+    near = apart_at_equal_accuracy(past, controls, *number)
+    best = apart_at_best(past, controls, plain, *number)
+    lines = [
+        Line(row, f"{what}, at equal accuracy", None, near),
+        Line(row, f"{what}, each at its best that is as accurate as undefended", None, best),
+    ]
+    known = [line for line in lines if not isnan(line.own.value)]
+    return known or lines[:1]
 
 
 def _lambda_plane(found: Results) -> Picture:
@@ -247,14 +240,16 @@ def _lines_of_lambdas(found: Results, evidence: Evidence) -> tuple[Line, ...]:
         if at.alpha > 0:
             by_lam.setdefault(at.lam, []).append(one)
     return tuple(
-        Line(
-            "past-fig-5b",
-            f"λ = {lam:g} minus λ = {usual:g} at equal accuracy: mean advantage",
-            None,
-            at_equal_accuracy(settings, by_lam.get(usual, []), "mean"),
+        numbers_first(
+            Line(
+                "past-fig-5b",
+                f"λ = {lam:g} minus λ = {usual:g} at equal accuracy: mean advantage",
+                None,
+                apart_at_equal_accuracy(settings, by_lam.get(usual, []), "mean"),
+            )
+            for lam, settings in sorted(by_lam.items(), key=lambda pair: abs(log(pair[0] / usual)))
+            if lam != usual
         )
-        for lam, settings in sorted(by_lam.items(), key=lambda pair: abs(np.log(pair[0] / usual)))
-        if lam != usual
     )
 
 
@@ -275,13 +270,11 @@ def fig_7(evidence: Evidence) -> Made:
     )
     first = {"loss": attacks["loss"]}
     lines = [
-        Line(
-            "past-fig-7",
-            f"{panel}: PAST minus ℓ1, each where it leaks least at the undefended accuracy",
-            None,
-            apart_at_best(there["ℓ1 + γ"], there["ℓ1"], plain, "advantage", attack),
-        )
+        line
         for panel, attack in (first | attacks).items()
+        for line in _against(
+            "past-fig-7", f"{panel}: PAST minus ℓ1", found, there["ℓ1"], "advantage", attack
+        )
     ]
     return Made({"past-fig-7": picture}, tuple(lines))
 
@@ -312,8 +305,8 @@ def fig_8(evidence: Evidence) -> Made:
     lines = [
         Line(
             "past-fig-8",
-            "PAST minus LossGap, each where it leaks least at the undefended accuracy: mean "
-            "advantage",
+            "PAST minus LossGap: mean advantage, each at its best that is as accurate as "
+            "undefended",
             None,
             apart,
         )

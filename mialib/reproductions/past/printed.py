@@ -1,6 +1,6 @@
 """What the paper printed, by the names of `mialib.papers`.
 
-    printed("advantage of loss", method="Past")         # 0.052
+printed("advantage of loss", method="Past")         # 0.052
 """
 
 from __future__ import annotations

@@ -26,9 +26,9 @@ def quoted(evidence: Evidence) -> Made:
     """What the text says, beside what was found here."""
     moments = watched(evidence.results(NETWORK[evidence.profile]))
     lines = (
-        *lines_of_concentration("past-quoted-sensitivity", moments),
+        *lines_of_concentration("past-quoted-concentration", moments),
         *_lines_of_advantage(evidence),
-        *lines_of_means("past-quoted-migration", moments),
+        *lines_of_means("past-quoted-sensitivity", moments),
     )
     shown = [line for line in lines if line.published is not None and line.own.value >= 0]
     picture = plots.comparison(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,12 @@ from mialib.course import figures, plots
 from mialib.course.plots.picture import Picture
 from mialib.estimates import Estimate
 from mialib.reproductions.items import Evidence, Item, Line, Made
-from mialib.reproductions.past.common import over_trainings, ratio_over_trainings, watched
+from mialib.reproductions.past.common import (
+    SHARE,
+    over_trainings,
+    ratio_over_trainings,
+    watched,
+)
 from mialib.reproductions.past.epochs import NETWORK, NORMAL_SHARE
 from mialib.reproductions.past.printed import printed
 from mialib.results import Results
@@ -67,7 +73,7 @@ def _by_depth(convolutions: list[Any]) -> tuple[list[str], list[list[Any]]]:
         names = [f"convolution {number}" for number in range(1, len(convolutions) + 1)]
         return names, [[one] for one in convolutions]
     ends = np.linspace(0, len(convolutions), 4).round().astype(int)
-    thirds = [convolutions[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    thirds = [convolutions[a:b] for a, b in pairwise(ends)]
     return [f"{depth} convolutions" for depth in ("early", "middle", "late")], thirds
 
 
@@ -126,7 +132,7 @@ def _migrated(moments: Sequence[Results]) -> Estimate:
     first = moments[1].fact("sensitivity", "last")
     last = moments[-1].fact("sensitivity", "last")
     pairs = zip(first, last, strict=True)
-    return over_trainings(sensitivity.migration(*pair) for pair in pairs)
+    return over_trainings((sensitivity.migration(*pair) for pair in pairs), limits=SHARE)
 
 
 def _last_means(one: Results) -> np.ndarray:
@@ -177,7 +183,9 @@ def _inside_picture(trainings: Sequence[Modules]) -> Picture:
     """By depth where the network has blocks, otherwise layer by layer."""
     if any(module["kind"] == "normalisation" for module in trainings[0].values()):
         return figures.sensitivity_by_depth(trainings, title="After training", chance=NORMAL_SHARE)
-    shares = {name: over_trainings(values) for name, values in _inside(trainings).items()}
+    shares = {
+        name: over_trainings(values, limits=SHARE) for name, values in _inside(trainings).items()
+    }
     return plots.comparison(
         {"after training": shares},
         label="share of a layer's sensitivity in its top 20 % of the weights",
@@ -197,7 +205,9 @@ def _lines_of_inside(trainings: Sequence[Modules]) -> list[Line]:
     what = "share of a layer's sensitivity in its top 20 % of the weights"
     layers = f"{len(by_training)} layers"
     return [
-        Line("past-fig-13b", f"{what}, mean of {layers}", None, over_trainings(by_training.mean(0))),
+        Line(
+            "past-fig-13b", f"{what}, mean of {layers}", None, over_trainings(by_training.mean(0))
+        ),
         Line("past-fig-13b", f"{what}, lowest", None, over_trainings(by_training.min(0))),
         Line("past-fig-13b", f"{what}, highest", None, over_trainings(by_training.max(0))),
     ]

@@ -51,13 +51,8 @@ def fig_6(evidence: Evidence) -> Made:
     ruined = told_ruined(_of_usual_lam(found, evidence), plain)
     pictures = {
         "past-fig-6a": told(_curves(by_alpha, plain, "α"), ruined),
-        "past-fig-6b": _curves(lengths.settings, plain, lengths.label),
-        "past-fig-6c": plots.comparison(
-            {"found here": seconds},
-            label="seconds of training, plain training = 1",
-            chance=1.0,
-            dotted="plain training",
-        ),
+        "past-fig-6b": told(_curves(lengths.settings, plain, lengths.label), lengths.told),
+        "past-fig-6c": _seconds_picture(seconds),
     }
     lines = (
         *_ends("past-fig-6a", by_alpha, "α", "mean", "accuracy"),
@@ -87,8 +82,9 @@ def _of_usual_lam(found: Results, evidence: Evidence) -> dict[Strength, Results]
 class Lengths(NamedTuple):
     """PAST by how long it was tuned, and what the axis is called."""
 
-    settings: dict[int, Results]
+    settings: dict[float, Results]
     label: str
+    told: str
 
 
 def _lengths(found: Results, evidence: Evidence) -> Lengths:
@@ -96,9 +92,10 @@ def _lengths(found: Results, evidence: Evidence) -> Lengths:
     usual = usual_tuning(evidence)
     planned = tuned_for(found, Strength(usual.lam, usual.alpha))
     if len(planned) > 1:
-        return Lengths(planned, "epochs of tuning, each run planned so long")
+        return Lengths(planned, "epochs of tuning", "Every run was planned to end there.")
     moments = watched(evidence.results("epochs"))["PAST"]
-    return Lengths(dict(enumerate(moments)), "epoch of one tuning")
+    told = "One tuning, asked after each of its epochs."
+    return Lengths({float(k): one for k, one in enumerate(moments)}, "epoch of tuning", told)
 
 
 def _curves(settings: Mapping[float, Results], plain: Results, xlabel: str) -> Picture:
@@ -121,7 +118,7 @@ def _ends(row: str, settings: Mapping[float, Results], label: str, *numbers: str
     return [
         Line(
             row,
-            f"{SPOKEN[what]}: {label} {last:g} minus {first:g}",
+            f"{SPOKEN[what]}: {label} {last:g} minus {label} {first:g}",
             None,
             settings[last].paired(settings[first], what),
         )
@@ -148,6 +145,20 @@ def _ratios(settings: Sequence[Results], plain: Mapping[int, float]) -> dict[int
     return {seed: float(np.mean(ratios)) for seed, ratios in by_seed.items()}
 
 
+def _seconds_picture(seconds: Mapping[str, Estimate]) -> Picture:
+    picture = plots.comparison(
+        {"found here": seconds},
+        label="seconds of training, plain training = 1",
+        chance=1.0,
+        dotted="plain training",
+    )
+    return told(
+        picture,
+        "Means over the strengths of a defense. PAST and uniform ℓ1 have the training before the "
+        "tuning in it. Other work on the same machine makes the intervals wide.",
+    )
+
+
 def _lines_of_seconds(seconds: Mapping[str, Estimate]) -> list[Line]:
     names = {"item": "past-fig-6", "metric": "training time"}
     paper = printed(**names, method="Past") / printed(**names, method="Plain")
@@ -171,9 +182,7 @@ def fig_9(evidence: Evidence) -> Made:
     plain = arms.undefended(found)
     by_alpha = alphas(found, evidence)
     moments = {
-        arm: some
-        for arm, some in watched(evidence.results("epochs")).items()
-        if arm != "training"
+        arm: some for arm, some in watched(evidence.results("epochs")).items() if arm != "training"
     }
     gaps = {
         "undefended": [plain.loss_gap()] * len(by_alpha),
@@ -207,9 +216,7 @@ def _lines_of_fall(moments: Sequence[Results]) -> list[Line]:
         Line(
             "past-fig-9b",
             "epoch of tuning at which the loss gap is lowest",
-            printed(
-                "tuning epochs until the loss gap is nearly at its minimum", item="past-fig-9"
-            ),
+            printed("tuning epochs until the loss gap is nearly at its minimum", item="past-fig-9"),
             over_trainings(gaps.argmin(axis=1)),
         ),
     ]
