@@ -7,7 +7,7 @@ PROFILE ?= quick
 # One process for each core, at most eight; a file's tests stay together, so that they share what they trained.
 PARALLEL := -n auto --maxprocesses=8 --dist loadfile
 
-.PHONY: run test coverage soak lab notebooks dry-run photographs badges bench clean
+.PHONY: run test coverage soak lab notebooks dry-run photographs ledger badges bench clean
 .DEFAULT_GOAL := run
 
 run: $(READY)  ## execute every lesson and write build/
@@ -37,6 +37,9 @@ dry-run: $(READY)  ## every configuration of PROFILE builds and takes two steps;
 
 photographs: $(READY)  ## the README's picture and tables, from the shipped results of the photographs
 	$(BIN)/python tools/photographs.py
+
+ledger: $(READY)  ## LEDGER.md and the README's totals, from the shipped results
+	$(BIN)/python tools/ledger_page.py
 
 badges: $(READY)  ## point badges and set-up cells at REPO=owner/name
 	$(BIN)/python tools/badges.py "$(REPO)"

@@ -11,10 +11,12 @@ made from the records as they are stored, before scaling. Introduced in notebook
 `collect`), 03 (noise) and 04 (copies, gradients).
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy
@@ -28,6 +30,7 @@ from mialib.errors import check_choice, check_flag, check_range, plain_tuple
 from mialib.signals import Signals
 from mialib.splits import Side
 
+T = TypeVar("T")
 Pair = tuple[Tensor, Tensor]  # x and y on the device
 BATCH = 500  # records that a model is asked about at once
 LARGEST_SEED = 2**63 - 1
@@ -100,7 +103,7 @@ def logits_of(model: nn.Module, x: Tensor, *, batch_size: int = BATCH) -> Tensor
     check_range(1, np.inf, whole=True, batch_size=batch_size)
     size = int(min(batch_size, max(len(x), 1)))
     with torch.no_grad(), eval_mode(model):
-        return torch.cat([_answer(model, batch) for batch in x.split(size)])
+        return torch.cat(_by_batches(partial(_answer, model), x, size=size))
 
 
 def predict(model: nn.Module, records: Records, *, batch_size: int = BATCH) -> np.ndarray:
@@ -327,17 +330,18 @@ def noise_response(
     check_range(1, 100_000, whole=True, draws=draws)
     check_range(0, LARGEST_SEED, whole=True, seed=seed)
     generator = torch.Generator().manual_seed(int(seed))
-    batches = _batches(model, records)
-    responses = []
+    x, _ = to_device(records, device_of(model))
+
+    def response(x: Tensor) -> np.ndarray:
+        outputs = _answer(model, x).softmax(dim=1)
+        moved = torch.zeros_like(outputs)
+        for _ in range(draws):
+            step = torch.randn(x.shape, generator=generator).to(x.device)
+            moved = moved + (model(x + epsilon * step).softmax(dim=1) - outputs).abs()
+        return (moved / (draws * epsilon)).cpu().numpy()
+
     with torch.no_grad(), eval_mode(model):
-        for x, _ in batches:
-            outputs = _answer(model, x).softmax(dim=1)
-            moved = torch.zeros_like(outputs)
-            for _ in range(draws):
-                step = torch.randn(x.shape, generator=generator).to(x.device)
-                moved = moved + (model(x + epsilon * step).softmax(dim=1) - outputs).abs()
-            responses.append((moved / (draws * epsilon)).cpu().numpy())
-    return np.concatenate(responses)
+        return np.concatenate(_by_batches(response, x))
 
 
 def gradient_norms(
@@ -349,18 +353,19 @@ def gradient_norms(
     gradient of the summed loss holds every record's own.
     """
     powers = _powers(p)
-    batches = _batches(model, records)
-    norms = []
+
+    def norms(x: Tensor, y: Tensor) -> np.ndarray:
+        x = x.detach().requires_grad_()
+        logits = _answer(model, x)
+        _check_labels(records, logits)
+        loss = F.cross_entropy(logits, y, reduction="sum")
+        (gradient,) = torch.autograd.grad(loss, x)
+        rows = gradient.flatten(1)
+        return np.stack([rows.norm(p=power, dim=1).cpu() for power in powers])
+
     with eval_mode(model):
-        for x, y in batches:
-            x = x.detach().requires_grad_()
-            logits = _answer(model, x)
-            _check_labels(records, logits)
-            loss = F.cross_entropy(logits, y, reduction="sum")
-            (gradient,) = torch.autograd.grad(loss, x)
-            rows = gradient.flatten(1)
-            norms.append(np.stack([rows.norm(p=power, dim=1).cpu() for power in powers]))
-    every_p = np.concatenate(norms, axis=1)  # (ps, n)
+        found = _by_batches(norms, *to_device(records, device_of(model)))
+    every_p = np.concatenate(found, axis=1)  # (ps, n)
     return every_p if np.ndim(p) else every_p[0]
 
 
@@ -372,16 +377,17 @@ def margins(model: nn.Module, records: Records) -> np.ndarray:
     """
     weight = _last_linear(model).weight
     apart = torch.cdist(weight, weight).detach()  # (classes, classes)
-    batches = _batches(model, records)
-    distances = []
+
+    def distances(x: Tensor, y: Tensor) -> np.ndarray:
+        logits = _answer(model, x)
+        _check_labels(records, logits)
+        own = logits.gather(1, y[:, None])
+        lead = (own - logits) / apart[y]  # (n, classes); 0 / 0 for the class itself
+        return lead.scatter(1, y[:, None], torch.inf).amin(dim=1).cpu().numpy()
+
     with torch.no_grad(), eval_mode(model):
-        for x, y in batches:
-            logits = _answer(model, x)
-            _check_labels(records, logits)
-            own = logits.gather(1, y[:, None])
-            lead = (own - logits) / apart[y]  # (n, classes); 0 / 0 for the class itself
-            distances.append(lead.scatter(1, y[:, None], torch.inf).amin(dim=1).cpu().numpy())
-    return np.concatenate(distances)
+        found = _by_batches(distances, *to_device(records, device_of(model)))
+    return np.concatenate(found)
 
 
 def _powers(p: float | tuple[float, ...]) -> list[float]:
@@ -409,9 +415,38 @@ def _last_linear(model: nn.Module) -> nn.Linear:
     return layers[-1]
 
 
-def _batches(model: nn.Module, records: Records) -> Iterator[Pair]:
-    x, y = to_device(records, device_of(model))
-    return zip(x.split(BATCH), y.split(BATCH), strict=True)
+def _by_batches(ask: Callable[..., T], *tensors: Tensor, size: int = BATCH) -> list[T]:
+    """What `ask` finds in each batch of tensors of one length.
+
+    Where the device runs out of memory, the rest is asked in batches half as large.
+    """
+    n = len(tensors[0])
+    found = []
+    start = 0
+    while start < n or not found:
+        batch = [tensor[start : start + size] for tensor in tensors]
+        try:
+            found.append(ask(*batch))
+        except torch.OutOfMemoryError:
+            size = _halved(size)
+            continue
+        start += size
+    return found
+
+
+def _halved(size: int) -> int:
+    """The next smaller batch, and a sentence on it; a single record must fit."""
+    if size == 1:
+        raise torch.OutOfMemoryError(
+            "The device has too little memory to ask the model about a single record. "
+            "Close what else uses it, or ask on the CPU."
+        )
+    warnings.warn(
+        f"The device ran out of memory with batches of {size} records; going on with {size // 2}.",
+        stacklevel=2,
+    )
+    torch.cuda.empty_cache()  # It does nothing where there is no CUDA.
+    return size // 2
 
 
 # What is handed in.

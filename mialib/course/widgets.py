@@ -84,6 +84,11 @@ def choice(values: Sequence[str], *, label: str) -> ipywidgets.SelectionSlider:
 class Explorer:
     """A view under one slider for each of its arguments."""
 
+    # What a notebook shows that nobody runs.
+    without_kernel = (
+        "A slider: run the notebook to move it. The figure below shows some of its positions."
+    )
+
     def __init__(self, view: Callable[..., Picture], /, **controls: ipywidgets.Widget):
         self.view = view
         self.controls: dict[str, Any] = controls
@@ -115,13 +120,20 @@ class Explorer:
             self._pictures[position] = self.view(**self.values()).as_html()
         return self._pictures[position]
 
+    def forget(self) -> None:
+        """Draw every position anew: what the view shows has changed."""
+        self._pictures.clear()
+        self.refresh()
+
+    def parts(self) -> list[ipywidgets.Widget]:
+        """What stands on the page, from top to bottom."""
+        return [*self.controls.values(), self.screen]
+
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         # Written out, because ipywidgets 7, which Colab has, cannot be asked for its bundle.
-        box = ipywidgets.VBox([*self.controls.values(), self.screen])
+        box = ipywidgets.VBox(self.parts())
         view = {"version_major": 2, "version_minor": 0, "model_id": box.model_id}
-        where = "The figure below shows some of its positions."
-        text = f"A slider: run the notebook to move it. {where}"
-        return {"application/vnd.jupyter.widget-view+json": view, "text/plain": text}
+        return {"application/vnd.jupyter.widget-view+json": view, "text/plain": self.without_kernel}
 
 
 explore = Explorer  # In a lesson it reads as a verb.

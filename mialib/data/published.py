@@ -30,6 +30,7 @@ import numpy as np
 
 from mialib import store
 from mialib.data.records import Records, drawn, read_images
+from mialib.errors import check_choice
 
 # What there is.
 
@@ -125,6 +126,31 @@ ORIGINALS = {
     "svhn": "train_32x32.mat",
     **{name: table.archive for name, table in TABLES.items()},
 }
+
+
+# Where the records come from, and how large they are, as a sentence says it.
+ORIGINS = {
+    "cifar10": "CIFAR-10 comes from its makers at Toronto by torchvision: 170 MB.",
+    "cifar100": "CIFAR-100 comes from its makers at Toronto by torchvision: 169 MB.",
+    "svhn": "SVHN comes from its makers at Stanford by torchvision: 246 MB in two files.",
+    "imagenet": "ImageNet is had from its makers by registration: some 150 GB of images, as a "
+    "folder with one folder per class.",
+    "purchase100": "Purchase100 is an archive of the authors of privacy-meter: 197,324 records of "
+    "600 columns.",
+    "texas100": "Texas100 is an archive of the authors of privacy-meter: 67,330 records of 6,169 "
+    "columns.",
+    "location30": "Location30 is an archive of the authors of privacy-meter: 5,010 records of 446 "
+    "columns.",
+}
+
+
+def origin(name: str) -> str:
+    """Where a published dataset comes from, and how large it is, in a sentence.
+
+    >>> origin("cifar10_past")
+    'CIFAR-10 comes from its makers at Toronto by torchvision: 170 MB.'
+    """
+    return ORIGINS[check_choice("dataset", str(name).removesuffix("_past"), ORIGINS)]
 
 
 def _remote(table: Table) -> Remote:

@@ -17,6 +17,7 @@
 | `ledger` | one row per published result: what was printed, what we found, why they differ |
 """
 
+from mialib.reproductions import ledger
 from mialib.reproductions.items import Evidence, Item, Line, Made, MissingEvidenceError
 from mialib.reproductions.registry import ITEMS, find
 from mialib.reproductions.writing import write
@@ -29,5 +30,6 @@ __all__ = [
     "Made",
     "MissingEvidenceError",
     "find",
+    "ledger",
     "write",
 ]

@@ -38,8 +38,8 @@ from IPython.display import Markdown
 from torch import nn
 from torch.nn import functional as F
 
-from mialib import data, models, query
-from mialib.course import figures, headlines, plots, statistics, widgets
+from mialib import data, models, profiles, query
+from mialib.course import figures, headlines, plots, statistics, trainer, widgets
 from mialib.course.plots import show
 from mialib.defenses import CRL, Plain, RelaxLoss
 from mialib.estimates import words
@@ -368,6 +368,42 @@ cost, gain = relaxing.paired(imp, "accuracy"), relaxing.paired(imp, "highest")
 # **What to see.** At $\tau_{rcl}$ = 0.3 and λ = 0.1 both rows are one and the same training, for neither $\alpha_{rcl}$ is reached. At $\tau_{rcl}$ = 1 a limit of 0.65
 # lies above where $L_{ct}$ starts, so nothing is gathered, and with λ = 1 the trainings end at accuracies from {{broken.min():.2f}} to {{broken.max():.2f}}.
 # At 0.3, 0.65 and λ = 1, compared with ImpRelaxLoss (λ = 0), the highest advantage is {{words(gain)}} ({{gain}}) and the accuracy is {{words(cost)}} ({{cost}}).
+
+# %% [markdown]
+# ### Train a point of your own
+# The table has acting centers at $\alpha_{rce}$ = 1 alone. Set $\alpha_{rce}$, $\alpha_{rcl}$ and λ (here $\tau_{rcl}$ = 0.3), press the button, and your device trains target and
+# shadow; all attacks follow. Then move the **threshold**. *Think*: which of the three moves the point along the line from the star, and which off it?
+
+
+# %%
+def acting_centers(**chosen: float) -> CRL:
+    return CRL(tau_rcl=0.3, center_lr=0.5, **chosen)
+
+
+trained = trainer.TrainThisPoint(
+    profiles.load(relaxed.about["profile"]).experiments["images"],
+    acting_centers,
+    table={(1.0, knobs.alpha, knobs.lam): one for knobs, one in acting.items() if knobs.tau == 0.3},
+    undefended=plain,
+    alpha_rce=widgets.steps([0.25, 0.5, 0.75, 1.0, 1.25, 1.5], start=1.0, label="α_rce"),
+    alpha_rcl=widgets.steps([0.1, 0.3, 0.5, 0.65, 0.8], start=0.65, label="α_rcl"),
+    lam=widgets.steps([0.1, 0.2, 0.3, 0.6, 1.0], start=1.0, label="λ"),
+)
+trained
+
+# %% [markdown]
+# *Without a kernel*: one of our own trainings, at a strict threshold.
+
+# %%
+here = {"alpha_rce": 1.0, "alpha_rcl": 0.65, "lam": 1.0, "attack": "loss"}
+picture = trained.view(**here, quantile=0.98)
+show(picture, name="10_point")
+usually = trained.point("α_rce = 1, α_rcl = 0.65, λ = 1").evaluation("loss")
+strict = picture.numbers
+
+# %% [markdown]
+# **What to see.** At the shadow's threshold the loss attack finds {{usually.tpr.value:.0%}} of this model's members and accuses {{usually.fpr.value:.0%}} of the others. At the 98 %
+# quantile it is {{strict["tpr"]:.1%}} and {{strict["fpr"]:.1%}}, and {{strict["ppv"]:.0%}} of the accused are members. (One training, n = {{n:,}} + {{n:,}}.)
 
 # %% [markdown]
 # ## Choose before you look

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-import dry_run
 from mialib import data, defenses, models, profiles
 from mialib.configurations import describe, imp, parse
+from mialib.experiments import rehearsal
 from paths import ROOT
 
 TWICE = ("images", "baskets", "images tuned", "baskets tuned")  # under other names, too
@@ -22,7 +22,7 @@ EXPERIMENTS = {
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_dry_run_passes(name):
-    sizes = dry_run.dry_run(EXPERIMENTS[name])
+    sizes = rehearsal.rehearse(EXPERIMENTS[name])
     assert sizes["test"] in (sizes["train"], sizes["train"] + sizes.get("validation", 0))
 
 
@@ -48,11 +48,11 @@ def test_a_profile_has_what_lessons_ask_of_any(profile):
 @pytest.mark.parametrize("name", ["letters", "shoppers"])
 def test_the_dry_run_knows_the_embedded_shapes(name):
     records = data.load(name)
-    assert dry_run.DATASETS[name] == (len(records), records.x.shape[1:], records.classes)
+    assert rehearsal.DATASETS[name] == (len(records), records.x.shape[1:], records.classes)
 
 
 def test_members_of_the_sparsity_paper_are_fourteen_thousand():
-    sizes = dry_run.dry_run(EXPERIMENTS["paper sparsity dense"])
+    sizes = rehearsal.rehearse(EXPERIMENTS["paper sparsity dense"])
     assert sizes == {"train": 14_000, "test": 14_000, "validation": 1_000}
 
 
@@ -177,7 +177,7 @@ def test_the_base_of_the_course_is_the_cnn_and_a_resnet_where_the_architecture_i
     assert (images.model, images.options) == ("cnn", {})
     assert (resnet.model, resnet.options) == ("resnet20", {"width": 8})
     assert EXPERIMENTS["quick resnet best"] == resnet.but(defense=defenses.BestCheckpoint())
-    sizes = dry_run.part_sizes(images, dry_run.DATASETS[images.data])
+    sizes = rehearsal.part_sizes(images, rehearsal.DATASETS[images.data])
     assert sizes == {"train": 1000, "test": 1000, "inference": 1000}
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
+from torch import nn
 from torch.nn import functional as F
 
-from mialib import models, query, runs
+from mialib import data, models, query, runs
 from mialib.data import Records
 from mialib.query import (
     ask,
@@ -535,3 +536,35 @@ def test_borders_that_do_not_exist_are_refused(images):
 def test_devices_that_are_not_there_are_named(name):
     with pytest.raises(ValueError, match=f"There is no device '{name}' here; use 'auto'"):
         query.pick_device(name)
+
+
+class Forgetful(nn.Module):
+    """A network on a device whose memory holds so many records at once."""
+
+    def __init__(self, room: int):
+        super().__init__()
+        self.layer = nn.Linear(64, 10)
+        self.room = room
+
+    def forward(self, x):
+        if len(x) > self.room:
+            raise torch.OutOfMemoryError("no memory left")
+        return self.layer(x.flatten(1))
+
+
+@pytest.mark.filterwarnings("ignore:The device ran out")
+def test_a_device_that_runs_out_of_memory_is_asked_in_smaller_batches():
+    digits = data.load("digits", size=600)
+    model = Forgetful(room=130)
+    with pytest.warns(UserWarning, match="batches of 500 records; going on with 250"):
+        logits = query.predict(model, digits)
+    expected = model.layer(query.to_device(digits, torch.device("cpu"))[0].flatten(1))
+    assert np.allclose(logits, expected.detach().numpy())
+    with pytest.warns(UserWarning, match="going on with 125"):
+        assert len(query.gradient_norms(model, digits)) == 600
+
+
+@pytest.mark.filterwarnings("ignore:The device ran out")
+def test_a_device_without_room_for_one_record_is_a_sentence():
+    with pytest.raises(torch.OutOfMemoryError, match="to ask the model about a single record"):
+        query.predict(Forgetful(room=0), data.load("digits", size=20))

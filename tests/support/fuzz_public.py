@@ -2,7 +2,8 @@
 
 Public is what a package offers in its `__init__` (`attacks`, `data`, `defenses`), and of any other
 module whatever has no underscore. `mialib.course` is not asked: its functions are called by
-lessons. A method stands under the class that defines it, so what all defenses share is asked once.
+lessons; nor are `mialib.reproductions` and `mialib.cli`, which the shell calls. A method stands
+under the class that defines it, so what all defenses share is asked once.
 """
 
 import dataclasses
@@ -16,6 +17,7 @@ from torch import nn
 
 import mialib
 
+CALLED_BY_OTHERS = ("mialib.course", "mialib.reproductions", "mialib.cli")
 # Handed out by the training loop and by torch, never called by a user.
 HOOKS = {
     *("prepare", "start_epoch", "batches", "loss", "after_backward", "after_step", "end_epoch"),
@@ -45,8 +47,6 @@ NO_DOORS = {
     "mialib.sparsity.butterfly.ButterflyLayer.apply_chain": "called by the layers' `forward`",
     "mialib.models.he_normal": "changes the weights of the networks that `build` makes",
     "mialib.models.normalization": "a piece of the networks that `build` makes",
-    "mialib.cli.main": "called by the shell; what it is given, argparse and the library refuse",
-    "mialib.cli.table": "called by `main` on the results that it has written",
     "mialib.experiments.running.run": "called by the command, and tested in test_running",
     "mialib.metrics.area": "called on curves that `roc` and `weighted_roc` have made",
     "mialib.metrics.largest_tpr": "called on curves that `roc` and `weighted_roc` have made",
@@ -104,7 +104,7 @@ def modules() -> Iterator[str]:
     offering = set()
     for info in pkgutil.walk_packages(mialib.__path__, "mialib."):
         package = info.name.rpartition(".")[0]
-        if info.name.startswith("mialib.course") or package in offering:
+        if info.name.startswith(CALLED_BY_OTHERS) or package in offering:
             continue
         if info.ispkg and offers_names(info.name):
             offering.add(info.name)

@@ -95,6 +95,14 @@ def threshold_view(threshold: float) -> Picture:
     return figures.threshold_view(MEMBER, NON_MEMBER, threshold=threshold)
 
 
+POINT = figures.Point("λ = 1", results([[SCORES, SCORES]], IS_MEMBER, thresholds=-0.2))
+
+
+def point_among(*points: figures.Point) -> Picture:
+    table = {"λ = 1": (HALF, HALF), "λ = 2": (LESS, LESS)}
+    return figures.point_among(points, table, undefended=(HALF, LESS), chosen="λ = 2")
+
+
 def setting_view(highest: float) -> Picture:
     numbers = {"AUC": 0.7, "TPR at 1 %": 0.02}
     undefended = STANDING | numbers
@@ -199,6 +207,15 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "images": lambda: figures.images(IMAGES, list("ABCDEFG"), columns=4),
     "threshold_view": lambda: threshold_view(0.2),
     "threshold_view at 0": lambda: threshold_view(0.0),
+    "point_among": lambda: point_among(POINT),
+    "point_among of nobody": point_among,
+    "point_calls": lambda: figures.point_calls(POINT, "loss", quantile=0.9),
+    "point_view": lambda: figures.point_view(
+        POINT, point_among(POINT), attack="loss", quantile=0.0
+    ),
+    "point_view of nobody": lambda: figures.point_view(
+        "λ = 3", point_among(), attack="loss", quantile=0.5
+    ),
     "worlds": lambda: figures.worlds(MEMBER[:20], NON_MEMBER[:20], 0.5, label="scaled score φ"),
     "board": lambda: figures.board(STANDINGS),
     "p1_map": lambda: figures.p1_map(

@@ -6,6 +6,7 @@
 | `sensitivity` | where the loss gap's sensitivity lies, and Proposition E.1 |
 | `tuning` | weights before and after PAST, curves by epoch, one setting |
 | `ablation` | PAST taken apart: settings side by side, one epoch |
+| `points` | one training among a table's settings, and under a threshold |
 | `tradeoff` | defenses compared: a board, P1, moves |
 | `planes` | accuracy and leakage, a panel for each attack |
 | `relaxation` | CRL's scenarios, the phases of a relaxed loss, three knobs together |
@@ -34,6 +35,13 @@ from mialib.course.figures.butterfly import (
     network_parameters,
 )
 from mialib.course.figures.planes import attack_planes
+from mialib.course.figures.points import (
+    Point,
+    point_among,
+    point_calls,
+    point_view,
+    standing_of,
+)
 from mialib.course.figures.privacy import Reach, promise, reach, reach_of
 from mialib.course.figures.records import images, threshold_view, worlds
 from mialib.course.figures.relaxation import Knobs, Phase, joint_sweep, phases, scenarios

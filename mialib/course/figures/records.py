@@ -15,7 +15,7 @@ from matplotlib.figure import FigureBase
 from numpy.typing import ArrayLike
 
 from mialib import metrics
-from mialib.course.plots.game import draw_histograms, left_edge, losses, roc_axes
+from mialib.course.plots.game import draw_histograms, left_edge, losses, roc_axes, roc_floor
 from mialib.course.plots.palette import COLOR, HATCH, LINE
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import rows_of
@@ -57,20 +57,20 @@ def threshold_view(
     is_member = np.arange(len(scores)) < len(members)
     curve = metrics.roc(scores, is_member)
     tpr, fpr = metrics.rates(scores, is_member, threshold=-threshold)
-    floor = 10.0 ** np.floor(-np.log10(max(len(non_members), 10)))  # below 1/n there is no FPR
+    floor = roc_floor(len(non_members))
 
     def draw(figure: FigureBase) -> None:
         histogram, table, linear, log = figure.subplots(1, 4, width_ratios=[1.5, 0.9, 1, 1])
         draw_histograms(histogram, members, non_members, label, legend=False)
         histogram.axvline(threshold, color=COLOR["mark"])
         histogram.set_title(f"threshold {threshold:.3g}")
-        _draw_confusion(table, tpr, fpr, len(members), len(non_members))
+        draw_confusion(table, tpr, fpr, len(members), len(non_members))
         for axes in (linear, log):
             axes.plot(curve.fpr, curve.tpr, color=COLOR["target"], linestyle=LINE["target"])
             roc_axes(axes, axes is log, floor)
-        _draw_rates(linear, fpr, tpr)
+        draw_rates(linear, fpr, tpr)
         # A rate of 0 has no place on a logarithmic axis: it is shown at the edge.
-        _draw_rates(log, max(fpr, floor), max(tpr, floor))
+        draw_rates(log, max(fpr, floor), max(tpr, floor))
         linear.set_title(f"advantage {tpr - fpr:z.2f}")
         log.set_title("ROC, log axes")
 
@@ -86,7 +86,8 @@ def threshold_view(
     )
 
 
-def _draw_confusion(axes: Axes, tpr: float, fpr: float, members: int, non_members: int) -> None:
+def draw_confusion(axes: Axes, tpr: float, fpr: float, members: int, non_members: int) -> None:
+    """Members and non-members by what they are called: counts and shares."""
     shares = np.array([[tpr, 1 - tpr], [fpr, 1 - fpr]])
     counts = np.rint(shares * [[members], [non_members]]).astype(int)
     texts = [
@@ -105,8 +106,11 @@ def _draw_confusion(axes: Axes, tpr: float, fpr: float, members: int, non_member
     axes.set_title("confusion")
 
 
-def _draw_rates(axes: Axes, fpr: float, tpr: float) -> None:
-    axes.plot(fpr, tpr, "o", color=COLOR["mark"], markersize=7, clip_on=False)
+def draw_rates(axes: Axes, fpr: float, tpr: float, *, fitted: bool = False) -> None:
+    """A point on a ROC; an open one if it is where the shadow's own threshold lies."""
+    color = COLOR["shadow"] if fitted else COLOR["mark"]
+    fill = "none" if fitted else "full"
+    axes.plot(fpr, tpr, "o", color=color, fillstyle=fill, markersize=7, clip_on=False)
 
 
 class Bell(NamedTuple):

@@ -118,6 +118,15 @@ def left_edge(*values: np.ndarray) -> str:
     return ""
 
 
+def roc_floor(non_members: int) -> float:
+    """Where logarithmic axes begin: there is no FPR between 0 and one false alarm.
+
+    >>> roc_floor(1000)
+    0.001
+    """
+    return float(10.0 ** np.floor(-np.log10(max(non_members, 10))))
+
+
 def roc_axes(axes: Axes, log: bool, floor: float = 1e-3) -> None:
     """Give `axes` the scale, limits, names and diagonal of a ROC."""
     grid = np.geomspace(floor, 1, 50)

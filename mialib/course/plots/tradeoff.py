@@ -23,7 +23,7 @@ from mialib.course.plots.pieces import (
     panel_grid,
     rows_of,
 )
-from mialib.course.plots.spoken import listed, spoken_points
+from mialib.course.plots.spoken import capital, listed, spoken_points
 from mialib.estimates import Estimate
 
 Point = tuple[Estimate, Estimate]  # accuracy and advantage
@@ -52,33 +52,37 @@ def tradeoff(
     labels: Mapping[str, Sequence[str]] | None = None,
     columns: int | None = None,
     unjoined: Collection[str] = (),
+    up: str = "highest advantage",
+    looks: Mapping[str, int] | None = None,
 ) -> Picture:
     """Test accuracy (right is better) against highest advantage (down is better), by series.
 
     The undefended model is a star with a dotted cross; thin crosses are 95 % intervals. `labels`
     writes beside the points of a series. With `columns`, each series has a panel of its own, in
     rows of so many, and the others stand behind it in grey. No line joins the points of the series
-    in `unjoined`: they are kinds, not strengths.
+    in `unjoined`: they are kinds, not strengths. `up` says what the upward axis is. A series has
+    the palette's colour and marker of its own place, or of the one that `looks` gives it.
     """
     texts = labels or {}
+    look_of = dict(zip(series, range(len(series)), strict=True)) | dict(looks or {})
     everything = [point for points in series.values() for point in points]
 
     def draw_plane(figure: FigureBase) -> None:
         axes = figure.subplots()
-        for place, (name, points) in enumerate(series.items()):
-            _draw_series(axes, points, place, name, joined=name not in unjoined)
+        for name, points in series.items():
+            _draw_series(axes, points, look_of[name], name, joined=name not in unjoined)
         _draw_undefended(axes, undefended)
         _frame(axes, [*everything, undefended])
         written = [text for name in series for text in _texts_of(name, series, texts)]
         _write_labels(axes, written, everything, [*everything, undefended], size=(420, 215))
-        axes.set(xlabel="test accuracy", ylabel="highest advantage")
+        axes.set(xlabel="test accuracy", ylabel=up)
         figure.legend(loc="outside upper center", ncols=4)
 
     def draw_panels(figure: FigureBase) -> None:
         grid = panel_grid(figure, len(series), columns or 1, sharex=True, sharey=True)
-        for place, (axes, (name, points)) in enumerate(zip(grid, series.items(), strict=True)):
+        for axes, (name, points) in zip(grid, series.items(), strict=True):
             _draw_behind(axes, [some for other, some in series.items() if other != name])
-            _draw_series(axes, points, place, name, joined=name not in unjoined)
+            _draw_series(axes, points, look_of[name], name, joined=name not in unjoined)
             _draw_undefended(axes, undefended)
             axes.set_title(name)
         _frame(grid[0], [*everything, undefended], right=0.16)  # for labels
@@ -87,7 +91,7 @@ def tradeoff(
             written = _texts_of(name, series, texts)
             _write_labels(axes, written, points, [*points, undefended], size=(width, 130))
         figure.supxlabel("test accuracy", fontsize=10)
-        figure.supylabel("highest advantage", fontsize=10)
+        figure.supylabel(up, fontsize=10)
 
     panels = rows_of(len(series), columns) if columns else 0
     everyone = {"undefended": [undefended], **series}
@@ -95,9 +99,9 @@ def tradeoff(
     behind = " A grey dot is a setting of another panel." if columns else ""
     return Picture(
         draw_panels if columns else draw_plane,
-        alt="Scatter plot of highest advantage (up) against test accuracy (right), with "
+        alt=f"Scatter plot of {up} (up) against test accuracy (right), with "
         f"{'a panel' if columns else 'lines'} by defense: {told}.",
-        caption="Highest advantage against test accuracy, 95 % intervals; the star is the "
+        caption=f"{capital(up)} against test accuracy, 95 % intervals; the star is the "
         f"undefended model, and the lower right is best.{behind}",
         size=(7.2, 0.6 + 2.15 * panels) if columns else (6.8, 4.0),
         numbers=numbers_of_points(counted(series), "accuracy", "advantage"),
@@ -105,7 +109,7 @@ def tradeoff(
 
 
 def _draw_series(
-    axes: Axes, points: Sequence[Point], place: int, name: str, *, joined: bool
+    axes: Axes, points: Sequence[Point], look: int, name: str, *, joined: bool
 ) -> None:
     accuracy = band_of(point[0] for point in points)
     advantage = band_of(point[1] for point in points)
@@ -114,8 +118,8 @@ def _draw_series(
         advantage.value,
         xerr=accuracy.errors(),
         yerr=advantage.errors(),
-        color=COLORS[place % len(COLORS)],
-        marker=MARKERS[place % len(MARKERS)],
+        color=COLORS[look % len(COLORS)],
+        marker=MARKERS[look % len(MARKERS)],
         markersize=5,
         linestyle="-" if joined else "none",
         linewidth=1,

@@ -1,77 +1,17 @@
-"""The commands: `mialib run · plans · bank · doctor`, also as `python -m mialib`.
-
-    mialib plans                            # what can be run, at which profiles
-    mialib run past --profile class         # train what is missing, attack, write the results
-    mialib run photographs --profile cpu --data cifar10.npz --finished
-    mialib bank --profile cpu --data cifar10.npz    # reference models, for LiRA and RMIA
-    mialib doctor                           # versions, device, store
-
-Every command says beforehand what it will do, and goes on where it was stopped.
-"""
+"""`mialib run`, `plans` and `bank`: train what is missing, and write what came out."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 
-from mialib import data, doctor, profiles, runs
+from mialib import data, runs
 from mialib.experiments import PlannedRow, Results, banks, plans, running
 from mialib.store import as_store
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; what it returns is the exit code."""
-    parser = _parser()
-    chosen = parser.parse_args(arguments)
-    if chosen.command is None:
-        parser.print_help()
-        return 2
-    try:
-        return chosen.command(chosen)
-    except (ValueError, OSError) as error:
-        print(f"mialib: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nStopped. What is finished is kept; the same command goes on.", file=sys.stderr)
-        return 130
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="mialib",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(command=None)
-    commands = parser.add_subparsers(title="commands")
-    run = commands.add_parser("run", help="train, attack and measure what a plan says")
-    run.add_argument("plan", help="one of: " + ", ".join(plans.names()))
-    run.add_argument("--profile", default="quick", help=", ".join(profiles.NAMES))
-    run.add_argument("--seeds", type=int, help="how many of each setting; the plan says otherwise")
-    run.add_argument("--data", help="an .npz or image folder in place of the profile's download")
-    run.add_argument("--jobs", type=int, help="how many rows side by side; one per core, or 1")
-    run.add_argument(
-        "--finished", action="store_true", help="train nothing: write what is finished so far"
-    )
-    run.add_argument("--dry-run", action="store_true", help="only say what is missing")
-    run.set_defaults(command=_run)
-    listing = commands.add_parser("plans", help="every plan and its profiles")
-    listing.set_defaults(command=_plans)
-    bank = commands.add_parser("bank", help="train reference models and keep their answers")
-    bank.add_argument("--profile", default="quick", help=", ".join(profiles.NAMES))
-    bank.add_argument("--experiment", default="bank", help=", ".join(banks.EXPERIMENTS))
-    bank.add_argument("--data", help="an .npz or image folder in place of the profile's download")
-    bank.add_argument("--jobs", type=int, help="how many models side by side; one per core, or 1")
-    bank.add_argument("--dry-run", action="store_true", help="only say what is missing")
-    bank.set_defaults(command=_bank)
-    health = commands.add_parser("doctor", help="versions, device and store")
-    health.set_defaults(command=_doctor)
-    return parser
-
-
-def _run(chosen: argparse.Namespace) -> int:
+def run(chosen: argparse.Namespace) -> int:
     plan = plans.load(chosen.plan, chosen.profile)
     planned = plan.rows(seeds=chosen.seeds, data=chosen.data)
     store = as_store(None)
@@ -146,13 +86,13 @@ def _varied(settings: Sequence[Results]):
     return words_of
 
 
-def _plans(chosen: argparse.Namespace) -> int:
+def list_plans(chosen: argparse.Namespace) -> int:
     for name in plans.names():
         print(f"{name:<14}{', '.join(plans.profiles_of(name))}")
     return 0
 
 
-def _bank(chosen: argparse.Namespace) -> int:
+def make_bank(chosen: argparse.Namespace) -> int:
     sides = banks.sides(chosen.profile, chosen.experiment, data=chosen.data)
     print(f"{chosen.experiment} at {chosen.profile}: {len(sides)} reference models")
     if not data.is_here(sides[0].data):
@@ -167,7 +107,3 @@ def _bank(chosen: argparse.Namespace) -> int:
     path = banks.make(chosen.profile, chosen.experiment, data=chosen.data, jobs=chosen.jobs)
     print(f"Written: {path}")
     return 0
-
-
-def _doctor(chosen: argparse.Namespace) -> int:
-    return doctor.main()
