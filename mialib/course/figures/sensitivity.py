@@ -225,7 +225,9 @@ def sensitivity_histograms(values: Mapping[str, Sequence[float]]) -> Picture:
         for place, (name, some) in enumerate(arrays.items()):
             color, line = CURVES[place]
             counts, _ = np.histogram(some.clip(max=end), bins)
-            axes.stairs(counts / len(some), bins, color=color, linestyle=line, label=name)
+            share = np.where(counts > 0, counts / len(some), np.nan)  # 0 has no logarithm.
+            style = {"color": color, "linestyle": line, "label": name, "linewidth": 1.5}
+            axes.stairs(share, bins, baseline=None, **style)
             axes.axvline(some.mean(), color=color, linestyle=line, linewidth=1)
         axes.set(yscale="log", xlabel="sensitivity", ylabel="share of the weights")
         axes.minorticks_off()

@@ -6,7 +6,8 @@
     over_trainings([0.61, 0.66, 0.63])  # the mean and Student's interval; of one, a note
 
 The paper compares defenses at the accuracy of the undefended model: `least_leak` is the setting
-that leaks least among those that are not less accurate.
+that leaks least among those that are not less accurate. Like the paper, it chooses and judges on
+the same records, so it flatters whoever has more settings.
 """
 
 from __future__ import annotations

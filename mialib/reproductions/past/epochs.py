@@ -24,6 +24,7 @@ from mialib.results import Results
 
 CORRELATION = (-1.0, 1.0)
 TOP = "share of the sensitivity in the top 20 % of the weights"
+LOW = "share of the weights with a sensitivity below 0.1"
 # What the largest 20 % of normal numbers carry of the sum of all absolute values.
 NORMAL_SHARE = exp(-(norm.ppf(0.9) ** 2) / 2)
 # The plan whose network is nearest to the paper's ResNet, of those that ship results.
@@ -94,10 +95,9 @@ def _top(one: Results) -> Estimate:
 def lines_of_concentration(row: str, arms: dict[str, list[Results]]) -> list[Line]:
     trained = arms["training"][-1]
     below = over_trainings(trained.fact("sensitivity", "below 0.1"), limits=SHARE)
-    low = "share of the weights with a sensitivity below 0.1"
     return [
         Line(row, TOP, printed(TOP), _top(trained)),
-        Line(row, low, printed(low), below),
+        Line(row, LOW, printed(LOW), below),
         Line(row, f"{TOP}, before training", None, _top(arms["training"][0])),
         Line(row, f"{TOP}, of normal numbers", None, exactly(NORMAL_SHARE)),
     ]

@@ -13,6 +13,7 @@ from mialib.reproductions.items import Evidence, Item, Line, Made
 from mialib.reproductions.past.common import (
     LESS_ACCURATE,
     Points,
+    Strength,
     apart_at_best,
     apart_at_equal_accuracy,
     intact,
@@ -234,23 +235,26 @@ def _lines_of_lambdas(found: Results, evidence: Evidence) -> tuple[Line, ...]:
     """Within a certain range of λ, the paper says, the curve remains: so at equal accuracy two λ
     leak alike."""
     plain = arms.undefended(found)
-    usual = usual_tuning(evidence).lam
-    by_lam: dict[float, list[Results]] = {}
-    for at, one in intact(tunings(found), plain).items():
-        if at.alpha > 0:
-            by_lam.setdefault(at.lam, []).append(one)
-    return tuple(
-        numbers_first(
-            Line(
-                "past-fig-5b",
-                f"λ = {lam:g} minus λ = {usual:g} at equal accuracy: mean advantage",
-                None,
-                apart_at_equal_accuracy(settings, by_lam.get(usual, []), "mean"),
-            )
-            for lam, settings in sorted(by_lam.items(), key=lambda pair: abs(log(pair[0] / usual)))
-            if lam != usual
-        )
-    )
+    usual = usual_tuning(evidence)
+    there = {at: one for at, one in intact(tunings(found), plain).items() if at.alpha > 0}
+    lambdas = sorted({at.lam for at in there} - {usual.lam}, key=lambda lam: _far(lam, usual.lam))
+    curve = [one for at, one in there.items() if at.lam == usual.lam]
+    standard = there.get(Strength(usual.lam, usual.alpha))
+    lines = []
+    for lam in lambdas:
+        what = f"λ = {lam:g} minus λ = {usual.lam:g}: mean advantage"
+        settings = [one for at, one in there.items() if at.lam == lam]
+        near = apart_at_equal_accuracy(settings, curve, "mean")
+        lines.append(Line("past-fig-5b", f"{what}, at equal accuracy", None, near))
+        alike = there.get(Strength(lam, usual.alpha))
+        if alike is not None and standard is not None:
+            apart = alike.paired(standard, "mean")
+            lines.append(Line("past-fig-5b", f"{what}, at α = {usual.alpha:g}", None, apart))
+    return tuple(numbers_first(lines))
+
+
+def _far(lam: float, other: float) -> float:
+    return abs(log(lam / other))
 
 
 def fig_7(evidence: Evidence) -> Made:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import isnan
+
 from mialib.course import plots
+from mialib.course.plots.picture import Picture
 from mialib.estimates import Estimate
 from mialib.reproductions import arms
 from mialib.reproductions.items import Evidence, Item, Line, Made
@@ -10,15 +14,25 @@ from mialib.reproductions.past.common import (
     LESS_ACCURATE,
     apart_at_best,
     least_leak,
+    numbers_first,
     watched,
 )
-from mialib.reproductions.past.epochs import NETWORK, lines_of_concentration
+from mialib.reproductions.past.epochs import LOW, NETWORK, TOP, lines_of_concentration
 from mialib.reproductions.past.planes import at_usual_strength
 from mialib.reproductions.past.printed import printed
-from mialib.reproductions.past.sensitivity import lines_of_means
+from mialib.reproductions.past.sensitivity import LAST, lines_of_means
 from mialib.results import Results
 
 ADVANTAGE = "advantage of loss"
+AT = "at the undefended accuracy"
+# Short names of the lines that have a published number, for the picture.
+SHOWN = {
+    "carried by the top 20 %": TOP,
+    "weights below 0.1": LOW,
+    "advantage, PAST": f"advantage of the loss: PAST, {AT}",
+    "advantage, Mixup+MMD": f"advantage of the loss: Mixup+MMD, {AT}",
+    "last layer, PAST / normal": f"{LAST}: PAST over normal",
+}
 METHODS = {"PAST": "Past", "Mixup+MMD": "MixupMMD"}  # by the names that the numbers have
 
 
@@ -30,16 +44,22 @@ def quoted(evidence: Evidence) -> Made:
         *_lines_of_advantage(evidence),
         *lines_of_means("past-quoted-sensitivity", moments),
     )
-    shown = [line for line in lines if line.published is not None and line.own.value >= 0]
-    picture = plots.comparison(
+    return Made({"past-quoted": _picture(lines)}, lines)
+
+
+def _picture(lines: Sequence[Line]) -> Picture:
+    """What was printed beside what was found; the lines that have no number are left out."""
+    by_what = {line.what: line for line in lines}
+    shown = {label: by_what[what] for label, what in SHOWN.items()}
+    known = {label: line for label, line in shown.items() if not isnan(line.own.value)}
+    return plots.comparison(
         {
-            "found here": {line.what: line.own for line in shown},
-            "published": {line.what: _as_printed(line.published) for line in shown},
+            "found here": {label: line.own for label, line in known.items()},
+            "published": {label: _as_printed(line.published) for label, line in known.items()},
         },
-        label="value",
+        label="share, advantage or ratio",
         dotted="zero",
     )
-    return Made({"past-quoted": picture}, lines)
 
 
 def _as_printed(value: float | None) -> Estimate:
@@ -56,23 +76,23 @@ def _lines_of_advantage(evidence: Evidence) -> list[Line]:
     other = there["Mixup+MMD"]
     paper = {name: printed(ADVANTAGE, method=method) for name, method in METHODS.items()}
     row = "past-quoted-advantage"
-    at = "at the undefended accuracy"
-    return [
+    lines = [
         Line(
             row,
-            f"advantage of the loss, PAST minus Mixup+MMD, {at}",
+            f"advantage of the loss, PAST minus Mixup+MMD, {AT}",
             paper["PAST"] - paper["Mixup+MMD"],
             apart_at_best(past, other, plain, "advantage", "loss"),
         ),
-        Line(row, f"advantage of the loss: PAST, {at}", paper["PAST"], _least(past, plain)),
+        Line(row, f"advantage of the loss: PAST, {AT}", paper["PAST"], _least(past, plain)),
         Line(
             row,
-            f"advantage of the loss: Mixup+MMD, {at}",
+            f"advantage of the loss: Mixup+MMD, {AT}",
             paper["Mixup+MMD"],
             _least(other, plain),
         ),
         Line(row, "advantage of the loss: undefended", None, plain.advantage("loss")),
     ]
+    return numbers_first(lines)
 
 
 def _least(settings: list[Results], plain: Results) -> Estimate:

@@ -55,8 +55,8 @@ def fig_6(evidence: Evidence) -> Made:
         "past-fig-6c": _seconds_picture(seconds),
     }
     lines = (
-        *_ends("past-fig-6a", by_alpha, "α", "mean", "accuracy"),
-        *_ends("past-fig-6b", lengths.settings, lengths.label, "mean", "accuracy"),
+        *_ends("past-fig-6a", by_alpha, plain, "α", "mean", "accuracy"),
+        *_ends("past-fig-6b", lengths.settings, plain, lengths.label, "mean", "accuracy"),
         *_lines_of_seconds(seconds),
     )
     return Made(pictures, lines)
@@ -112,15 +112,20 @@ def _curves(settings: Mapping[float, Results], plain: Results, xlabel: str) -> P
 SPOKEN = {"mean": "mean advantage", "accuracy": "test accuracy", "loss_gap": "loss gap"}
 
 
-def _ends(row: str, settings: Mapping[float, Results], label: str, *numbers: str) -> list[Line]:
-    """The last setting minus the first."""
-    first, *_, last = settings
+def _ends(
+    row: str, settings: Mapping[float, Results], plain: Results, label: str, *numbers: str
+) -> list[Line]:
+    """The last setting minus the first; where there is one alone, minus the undefended model."""
+    first = min(settings)
+    last = max(settings)
+    start = settings[first] if first != last else plain
+    named = f"{label} {first:g}" if first != last else "undefended"
     return [
         Line(
             row,
-            f"{SPOKEN[what]}: {label} {last:g} minus {label} {first:g}",
+            f"{SPOKEN[what]}: {label} {last:g} minus {named}",
             None,
-            settings[last].paired(settings[first], what),
+            settings[last].paired(start, what),
         )
         for what in numbers
     ]
@@ -151,6 +156,7 @@ def _seconds_picture(seconds: Mapping[str, Estimate]) -> Picture:
         label="seconds of training, plain training = 1",
         chance=1.0,
         dotted="plain training",
+        log=True,
     )
     return told(
         picture,
@@ -197,7 +203,7 @@ def fig_9(evidence: Evidence) -> Made:
             {"loss gap": by_epoch}, x=steps, xlabel="epoch of tuning"
         ),
     }
-    lines = (*_ends("past-fig-9a", by_alpha, "α", "loss_gap"), *_lines_of_fall(moments["PAST"]))
+    lines = (*_ends("past-fig-9a", by_alpha, plain, "α", "loss_gap"), *_lines_of_fall(moments["PAST"]))
     return Made(pictures, lines)
 
 
@@ -226,11 +232,13 @@ def _lines_of_fall(moments: Sequence[Results]) -> list[Line]:
 
 
 class Compared(NamedTuple):
-    """A dataset's undefended model and its PAST."""
+    """A dataset's undefended model and its PAST; `ruined` has the λ at which the paper's α
+    ruins a training."""
 
     plain: Results
     past: Results
     strength: Strength
+    ruined: list[float]
 
 
 # The experiment that says how a dataset is tuned, by the plan that has its results.
@@ -263,9 +271,12 @@ def table_1(evidence: Evidence) -> Made:
 def _compared(found: Results, lam: float) -> Compared:
     """PAST at this λ and the paper's α, or at the nearest α that ruins no training."""
     plain = arms.undefended(found)
-    there = {at: one for at, one in intact(tunings(found), plain).items() if at.lam == lam}
+    tried = tunings(found)
+    there = {at: one for at, one in intact(tried, plain).items() if at.lam == lam}
     strength = min(there, key=lambda at: abs(at.alpha - PRINTED_ALPHA))
-    return Compared(plain, there[strength], strength)
+    as_printed = {at: one for at, one in tried.items() if at.alpha == PRINTED_ALPHA}
+    ruined = [at.lam for at in as_printed if at not in intact(as_printed, plain)]
+    return Compared(plain, there[strength], strength, ruined)
 
 
 def _dataset(one: Compared) -> str:
@@ -278,7 +289,8 @@ def _lines_of_dataset(name: str, one: Compared) -> list[Line]:
     plain = printed(**names, method="Plain")
     at = f"λ = {one.strength.lam:g}, α = {one.strength.alpha:g}"
     if one.strength.alpha != PRINTED_ALPHA:
-        at += f"; α = {PRINTED_ALPHA:g} ruins a training"
+        strengths = " and ".join(f"λ = {lam:g}" for lam in one.ruined)
+        at += f"; α = {PRINTED_ALPHA:g} ruins a training at {strengths or 'no λ that was tried'}"
     data = _dataset(one)
     change = one.past.paired(one.plain, "p1")
     return [
