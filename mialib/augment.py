@@ -1,8 +1,10 @@
 """Random crops and flips of a batch on its device, each record by its own draw.
 
     x = crop_and_flip(x, generator=generator, padding=4)        # (n, channels, height, width)
+    x = crop_and_flip(x, generator=generator, together=True)    # one draw for the whole batch
 
-`Recipe(augment=True)` trains on such batches; evaluation never sees one.
+`Recipe(augment=True)` trains on such batches, `Recipe(augment="batch")` on those of one draw;
+evaluation never sees one.
 """
 
 from typing import NamedTuple
@@ -11,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from mialib.errors import check_range
+from mialib.errors import check_flag, check_range
 
 LARGEST_PADDING = 1024
 MOST_RECORDS = 2**24  # that are cut out at once
@@ -25,21 +27,24 @@ class Draws(NamedTuple):
     mirrored: Tensor  # (n,) bool
 
 
-def crop_and_flip(x: Tensor, *, generator: torch.Generator, padding: int = 4) -> Tensor:
+def crop_and_flip(
+    x: Tensor, *, generator: torch.Generator, padding: int = 4, together: bool = False
+) -> Tensor:
     """Shift each image of `x` by up to `padding` pixels and mirror half of them.
 
     The padding is 0 in what the model sees: the mean colour if the records are standardised (as in
-    CRL's code), black if they are only divided by 255 (as in PAST's). CRL's code draws once a
-    batch, and PAST's also in evaluation.
+    CRL's code), black if they are only divided by 255 (as in PAST's). With `together` all images
+    share one draw, as in CRL's code. PAST's code draws in evaluation, too.
     """
+    check_flag(together=together)
     if not isinstance(x, Tensor) or x.ndim != 4:
         shape = tuple(getattr(x, "shape", ()))
         raise ValueError(
             "Crops and flips need images (n, channels, height, width), found records of shape "
             f"{shape}. Train with Recipe(augment=False)."
         )
-    drawn = draws(len(x), generator=generator, padding=padding)
-    on_device = Draws(*(draw.to(x.device) for draw in drawn))
+    drawn = draws(1 if together else len(x), generator=generator, padding=padding)
+    on_device = Draws(*(draw.to(x.device).expand(len(x)) for draw in drawn))
     cut = _cut_out(x, on_device, padding)
     if x.is_contiguous(memory_format=torch.channels_last):
         return cut

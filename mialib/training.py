@@ -58,7 +58,9 @@ class Recipe:
     schedule: str = "cosine"  # or "constant", or "steps": from each milestone on, lr × its factor
     milestones: tuple[float, ...] = (0.5, 0.75)  # shares of the epochs
     factors: tuple[float, ...] = (0.1, 0.01)
-    augment: bool | str = False  # True: random crops (padding 4) and flips per record; or "flip"
+    # True: random crops (padding 4) and flips, a draw per record; "flip": flips alone; "batch": one
+    # draw of crop and flip for the whole batch, as in CRL's code.
+    augment: bool | str = False
     precision: str = "float32"  # of a network in training: see `mialib.precision`
 
     def __post_init__(self):
@@ -74,9 +76,11 @@ class Recipe:
         check_range(0, 1, momentum=self.momentum)
         check_range(0, inf, many=True, factors=self.factors)
         check_range(0, 1, many=True, milestones=self.milestones)
-        is_flip = isinstance(self.augment, str) and self.augment == "flip"
-        if not isinstance(self.augment, bool) and not is_flip:
-            raise ValueError(f"augment must be True, False or 'flip', found {self.augment!r}.")
+        is_named = isinstance(self.augment, str) and self.augment in ("flip", "batch")
+        if not isinstance(self.augment, bool) and not is_named:
+            raise ValueError(
+                f"augment must be True, False, 'flip' or 'batch', found {self.augment!r}."
+            )
         if self.schedule == "steps" and len(self.milestones) != len(self.factors):
             raise ValueError(
                 f"Each milestone needs its factor, found {self.milestones} and {self.factors}."
@@ -109,7 +113,8 @@ class Recipe:
         if not self.augment:
             return x
         padding = 0 if self.augment == "flip" else 4
-        return crop_and_flip(x, generator=generator, padding=padding)
+        together = self.augment == "batch"
+        return crop_and_flip(x, generator=generator, padding=padding, together=together)
 
 
 def _numbers(name: str, values: Any) -> tuple[float, ...]:

@@ -1,6 +1,6 @@
 """Keep LEDGER.md and the README's totals true to the shipped results.
 
-    python tools/ledger_page.py
+python tools/ledger_page.py
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ def run(chosen: argparse.Namespace) -> int:
     print(f"{plan.name} at {plan.profile}: {plan.about}")
     if not _say_data(planned) and chosen.dry_run:
         return 0
+    running.restore(plan, planned, store)
     todo = running.missing(plan, planned, store)
     print(f"{len(planned)} rows; missing: {todo}.")
     if chosen.dry_run:

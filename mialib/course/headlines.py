@@ -7,6 +7,8 @@
     settings({"undefended": plain, "ℓ1": l1}, against=plain)    # defenses, by their worst attack
     pairs({"PAST − ℓ1": (past, l1)})                    # differences between two settings
     by_name(results("photographs", PROFILE))["PAST, α = 2"]     # a setting as its plan calls it
+    matches([arena.matched(ring, "DMP, all", "AdvReg")])        # two at the same accuracy
+    advice(arena.advice(ring, promise=0.05))                    # which one to take, by need
 
 A table has three numbers for each attack: the advantage, the AUC, and the TPR at 1 % FPR.
 """
@@ -17,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from IPython.display import Markdown
 
+from mialib.course.arena import ACCURACY, LEAKS, Advice, Match
 from mialib.course.plots.spoken import brief
 from mialib.errors import check_choice
 from mialib.estimates import Estimate, Evaluation
@@ -167,6 +170,39 @@ def by_name(trainings: Results, *wanted: str) -> dict[str, Results]:
             words = [f"{SYMBOLS[name]} = {one.rows[0].settings[name]:g}" for name in varied]
             named[", ".join([called, *words])] = one
     return named
+
+
+def matches(found: Iterable[Match]) -> Markdown:
+    """A line per match: how near the accuracies were, then the first minus the second."""
+    leaks = [f"highest {number}" for number in LEAKS]
+    header = ["first", "second", "accuracies apart", "accuracy", *leaks]
+    lines = []
+    for one in found:
+        gap = f"{abs(one.gap):.3f}" if one.is_close else f"{abs(one.gap):.3f}, too far"
+        differences = [brief(one.minus(number), digits=3) for number in (ACCURACY, *LEAKS)]
+        lines.append([one.one.name, one.other.name, gap, *differences])
+    return _table(header, lines)
+
+
+def advice(found: Iterable[Advice], *, number: str = "advantage") -> Markdown:
+    """A line per need: what to take, what it changes, and what it costs."""
+    header = [
+        "your need",
+        "take",
+        "accuracy, change",
+        f"highest {number}",
+        "change",
+        "times the training",
+        "records beside the members",
+    ]
+    return _table(header, [_advice_line(one) for one in found])
+
+
+def _advice_line(one: Advice) -> list[str]:
+    if one.one is None:
+        return [one.need, "nobody in this arena", "–", "–", "–", "–", "–"]
+    numbers = [brief(estimate) for estimate in (one.accuracy, one.leak, one.change)]
+    return [one.need, one.one.name, *numbers, f"{one.one.times:.1f}", one.one.extra]
 
 
 def _differs(setting: str, family: Sequence[Results]) -> bool:

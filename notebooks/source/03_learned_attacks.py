@@ -38,7 +38,7 @@ cards("loss", "neural (PAST)", "neural (CRL)", "discriminator")
 # %% [markdown]
 # ## The attack network from scratch
 # PAST's network has hidden layers of 64 and 32, reads the softmax output, and is trained for 100 epochs by Adam. (That is what its code
-# does; its paper says *logits*. We shall try both.)
+# does, `Fujump/MLHospital` at 087beb6; its paper, which does not link it, says *logits*. We shall try both.)
 
 # %%
 import torch
@@ -82,7 +82,7 @@ yours = {
 assert abs(yours["neural (PAST)"].auc.value - ours) < 0.05
 
 # %% [markdown]
-# CRL's network is larger (128 and 64, with dropout) and reads the softmax output *and the label*. **Predict** the order of the
+# CRL's network (`JEKimLab/UAI24_CRL` at fbb5993) is larger (128 and 64, with dropout) and reads the softmax output *and the label*. **Predict** the order of the
 # four before you look: two thresholds, two networks. As in notebook 02, what counts is the table over ten trainings.
 
 # %%

@@ -87,7 +87,7 @@ print(f"right when turned by 3 degrees: members {turned[is_member].mean():.2f}, 
 
 # %% [markdown]
 # **What to see.** Turned by 3 degrees, {{turned[is_member].mean():.0%}} of the members are right and {{turned[~is_member].mean():.0%}} of the non-members.
-# (`mode="nearest"` repeats the edge. The original's code fills with black instead, which at *any* angle blackens half of the edge pixels; try it
+# (`mode="nearest"` repeats the edge. The original's code, `cchoquette/membership-inference` at ce12e12, fills with black instead, which at *any* angle blackens half of the edge pixels; try it
 # with 0.1 degrees, and watch the members.)
 #
 # `run.ask` puts such questions to a run's model and adds the answers to its signals. We ask for all whole degrees up to 4 and all shifts by
@@ -126,7 +126,7 @@ show(by_angle, name="04_by_angle")
 # The simplest attack counts: the more copies are right, the more likely a member. The papers train a network on the bits of the shadow:
 #
 # - the **original**'s code (Choquette-Choo and others): $2r + 1$ angles or $4d + 1$ shifts, and one small network for each class;
-# - **PAST's** code: the three angles $-r, 0, r$, or the shifts with $d = 1$, and one network for all classes.
+# - **PAST's** code (`Fujump/MLHospital` at 087beb6): the three angles $-r, 0, r$, or the shifts with $d = 1$, and one network for all classes.
 #
 # Ours differ in small things: bilinear turns with the edge repeated, and plain ReLUs in the small networks.
 

@@ -392,7 +392,7 @@ show(plots.comparison(areas, label="AUC", chance=0.5), name="05_photographs")
 # %% [markdown]
 # **What to see.** Undefended, the loss reaches an AUC of {{areas['undefended']['loss (Attack P)'].value:.2f}} and online LiRA {{areas['undefended']['LiRA online'].value:.2f}}; at 0.1 % false alarms the loss
 # catches {{on_photographs['loss (Attack P), undefended'].tpr_at_0_1_percent.value:.2%}} and LiRA {{on_photographs['LiRA online, undefended'].tpr_at_0_1_percent.value:.1%}}. After PAST the two have an AUC of
-# {{areas['tuned by PAST']['loss (Attack P)'].value:.2f}} and {{areas['tuned by PAST']['LiRA online'].value:.2f}}. ({{len(found['undefended'].bank)}} targets in turn, fewer references than the letters have.)
+# {{areas['tuned by PAST']['loss (Attack P)'].value:.2f}} and {{areas['tuned by PAST']['LiRA online'].value:.2f}}, while RMIA's goes from {{areas['undefended']['RMIA, γ = 2'].value:.2f}} to {{areas['tuned by PAST']['RMIA, γ = 2'].value:.2f}}: judge a defense by every attack. ({{len(found['undefended'].bank)}} targets in turn, fewer references than the letters have.)
 
 # %% [markdown]
 # ## Who is at risk?

@@ -74,6 +74,11 @@ def claimed_advantage(scores, is_member):
     return max(called[is_member].mean() - called[~is_member].mean() for called, _ in rates)
 
 
+def best_within(accuracy, leak, promise):
+    keeps = np.flatnonzero(accuracy >= accuracy[0] - promise)
+    return keeps[leak[keeps].argmin()]
+
+
 def blind_scores(known, is_member, asked):
     return asked @ (known[is_member].mean(axis=0) - known[~is_member].mean(axis=0))
 
@@ -206,6 +211,20 @@ def alarms(repeats, rng, *, ddof=1, both=True):
     return ((np.abs(gap) if both else gap) > reach).mean()
 
 
+def last_of_ties(descending):
+    return np.array([k for k in range(len(descending)) if descending[k] not in descending[k + 1 :]])
+
+
+def verdicts(aucs, p_values, kept=None):
+    answers = []
+    for areas, p in zip(aucs, p_values, strict=True):
+        significant = [*(kept or []), *areas[p < 0.05]]
+        if kept is not None:
+            kept = significant
+        answers.append(bool(significant) and float(np.mean(significant)) > 0.65)
+    return answers
+
+
 def apply_factor(entries, x):
     k, t, r, s = entries.shape
     matrix = np.zeros((k, r, t, k, s, t))
@@ -244,6 +263,8 @@ def any_blocks(rows, columns):
 
 
 RIGHT = [
+    ("check_best_within", best_within),
+    ("check_honest_winner", lambda choosing, measuring: measuring[choosing.argmin()]),
     ("check_gap_attack", lambda predicted, label: predicted == label),
     ("check_threshold_for_fpr", threshold_for_fpr),
     ("check_largest_fpr", lambda tpr, prior, ppv: tpr * prior * (1 / ppv - 1) / (1 - prior)),
@@ -272,9 +293,15 @@ RIGHT = [
     ("check_apply_factor", apply_factor),
     ("check_fewest", fewest),
     ("check_fewest", lambda *shape: min(map(chains.parameters, chains.chains(*shape, 2)))),
+    ("check_last_of_ties", last_of_ties),
+    ("check_verdicts", verdicts),
 ]
 
 WRONG = [
+    ("check_best_within", lambda accuracy, leak, promise: int(leak.argmin()), "the first model's"),
+    ("check_honest_winner", lambda choosing, measuring: choosing.min(), "the other half's"),
+    ("check_honest_winner", lambda choosing, measuring: measuring.min(), "let it only measure"),
+    ("check_honest_winner", lambda choosing, measuring: measuring.mean(), "lowest in `choosing`"),
     ("check_gap_attack", lambda predicted, label: predicted != label, "what the model gets right"),
     ("check_gap_attack", lambda predicted, label: np.ones(4, bool), "expected"),
     ("check_gap_attack", lambda predicted, label: 1, "shape (4,), found ()"),
@@ -403,6 +430,18 @@ WRONG = [
     ("check_fewest", lambda *shape: fewest(*shape, least=1, most=shape[0]), "neither 1 nor 16"),
     ("check_fewest", any_blocks, "must divide"),
     ("check_fewest", lambda rows, columns: rows * columns, "expected 3200, found 36864"),
+    (
+        "check_last_of_ties",
+        lambda descending: np.sort(np.unique(-descending, return_index=True)[1]),
+        "after the last of them",
+    ),
+    ("check_last_of_ties", lambda descending: np.flatnonzero(np.diff(descending)), "shape"),
+    ("check_verdicts", lambda aucs, p: verdicts(aucs, p, kept=[0.9]), "whatever came before"),
+    (
+        "check_verdicts",
+        lambda aucs, p: [bool(areas.mean() > 0.65) for areas in aucs],
+        "own significant AUCs",
+    ),
 ]
 
 
@@ -415,7 +454,7 @@ def named(name):
 
 
 def test_every_lesson_has_checks_and_every_check_its_answers():
-    assert len(LESSONS) == 14
+    assert len(LESSONS) == 16
     assert {lesson for lesson, _ in CHECKS} == set(LESSONS)
     names = {name for _, name in CHECKS}
     assert len(names) == len(CHECKS)

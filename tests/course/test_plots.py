@@ -164,3 +164,19 @@ def test_show_keeps_png_and_svg_when_asked(tmp_path, monkeypatch):
     plots.show(picture, name="one")
     assert (tmp_path / "figures" / "one.png").read_bytes() == picture.png
     assert b"<svg" in (tmp_path / "figures" / "one.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
+)
+def test_a_picture_is_saved_as_its_name_ends_and_overwrites_nothing(tmp_path, kind, start):
+    picture = PICTURES["board"]()
+    path = picture.save(tmp_path / "new" / f"board.{kind}")
+    assert path.read_bytes().startswith(start)
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        picture.save(path)
+    path.write_bytes(b"")
+    picture.save(path, overwrite=True)
+    assert path.read_bytes() == picture.render(kind)
+    with pytest.raises(ValueError, match="png"):
+        picture.save(tmp_path / "board.gif")

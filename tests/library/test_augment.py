@@ -64,6 +64,26 @@ def test_every_record_has_its_own_draw():
     assert 145 <= len(different) <= 162
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_together_all_records_have_the_first_records_draw(seed):
+    same = numbered(1, 3, 16, 16).expand(40, -1, -1, -1)
+    found = augment.crop_and_flip(same, generator=seeded(seed), together=True)
+    alone = augment.crop_and_flip(same[:1], generator=seeded(seed))
+    assert torch.equal(found, alone.expand(40, -1, -1, -1))
+
+
+def test_a_recipe_draws_once_for_a_batch_where_it_is_told_to():
+    same = numbered(1, 3, 16, 16).expand(40, -1, -1, -1)
+    by_recipe = {
+        way: len(torch.unique(recipe.augmented(same, seeded(0)).flatten(1), dim=0))
+        for way, recipe in (
+            ("record", training.Recipe(augment=True)),
+            ("batch", training.Recipe(augment="batch")),
+        )
+    }
+    assert by_recipe["batch"] == 1 < by_recipe["record"]
+
+
 def test_all_shifts_are_equally_likely_and_half_are_mirrored():
     down, right, mirrored = augment.draws(81_000, generator=seeded(0), padding=4)
     counts = torch.bincount(down * 9 + right, minlength=81)

@@ -245,6 +245,12 @@ def test_the_command_runs_and_says_what_it_did(at_home, capsys):
     assert "missing: 0 rows" in capsys.readouterr().out
 
 
+def test_the_command_goes_on_from_a_results_file_alone(at_home, made, capsys):
+    made.save(at_home / "results" / "quick" / "tiny.npz")  # from another machine
+    assert cli.main(["run", "past", "--dry-run"]) == 0
+    assert "missing: 0 rows" in capsys.readouterr().out
+
+
 def test_a_dry_run_needs_no_data(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MIALIB_HOME", str(tmp_path))
     monkeypatch.setattr(data, "load", None)  # Calling it would fail.

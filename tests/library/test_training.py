@@ -802,7 +802,7 @@ def test_a_learning_rate_that_is_far_too_high_is_named(members):
         ({"milestones": ((0.5,), (0.75,))}, "milestones must be several numbers"),
         ({"factors": None}, "factors must be several numbers"),
         ({"factors": (0.1, math.inf)}, "factors"),
-        ({"augment": "crop"}, "augment must be True, False or 'flip', found 'crop'"),
+        ({"augment": "crop"}, "augment must be True, False, 'flip' or 'batch', found 'crop'"),
         ({"augment": 3}, "augment"),
         ({"schedule": "steps", "milestones": (0.5,)}, "Each milestone needs its factor"),
     ],

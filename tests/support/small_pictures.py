@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from mialib.course import figures, plots
+from mialib.course import differences, figures, plots
+from mialib.course.arena import Arena, Contender
 from mialib.course.figures.privacy import FPRS
 from mialib.course.plots import Picture
 from mialib.course.statistics import FeaturePlane
@@ -72,6 +73,30 @@ PLANE = FeaturePlane(
 )
 MARGIN_COUNTS = np.histogram([-1.1, 0.1, 2.1, 2.2], MARGINS)[0].tolist()
 FAR_OUT = [0] * (len(MARGINS) - 2) + [9]
+
+CURVE = differences.Curves({"as coded": (np.arange(3), np.ones(3))}, "epoch", "loss")
+VERSUS = [
+    differences.Difference(
+        differences.SOURCES["ties"],
+        {"as coded": np.full((2, 3), 0.3), "as it should be": np.array([[0.6] * 3, [0.7] * 3])},
+        differences.Curves({"as coded": (np.arange(2), np.arange(2))}, "FPR", "TPR", is_roc=True),
+    ),
+    differences.Difference(
+        differences.SOURCES["clamp"],
+        {"as printed": np.full((2, 3), 0.2), "as coded": np.array([[0.1] * 3, [0.2] * 3])},
+        CURVE,
+    ),
+    differences.Difference(
+        differences.SOURCES["yeom"],
+        dict.fromkeys(differences.VARIANTS, np.array([[0.5] * 3, [0.4] * 3])),
+        differences.Losses(MEMBER, NON_MEMBER, {"as printed": 0.1, "as coded": 0.5}),
+    ),
+    differences.Difference(
+        differences.SOURCES["twice"],
+        dict.fromkeys(differences.VARIANTS, np.array([[0.5] * 3, [0.4] * 3])),
+        differences.Dots({"loss": HALF, "entropy": LESS}, "advantage"),
+    ),
+]
 
 
 def with_margins(non_members: list[int]) -> Results:
@@ -149,6 +174,22 @@ def network_parameters(at: int, percent: dict = PERCENT) -> Picture:
 
 
 # Each entry begins with the name of the function that draws it; what follows says which way.
+def small_arena() -> Arena:
+    """Three settings of three seeds each: the stronger, the lower the members' scores."""
+    is_member = np.arange(200) < 100
+    contenders = []
+    for place, (defense, strength) in enumerate(
+        {"undefended": "", "ℓ1": "λ 1", "ℓ2": "λ 2"}.items()
+    ):
+        draw = np.random.default_rng(place)
+        scores = draw.normal(size=(3, 2, 200)) + is_member * (2 - place / 2)
+        correct = draw.random((3, 200)) < 0.6
+        trainings = results(scores, is_member, correct=correct)
+        details = {"failed": 0, "times": 1.5, "extra": "none", "is_later": False}
+        contenders.append(Contender(defense, strength, "small", trainings, **details))
+    return Arena("small", tuple(contenders), {}, ())
+
+
 PICTURES: dict[str, Callable[[], Picture]] = {
     "histograms": lambda: plots.histograms(MEMBER, NON_MEMBER),
     "roc": lambda: plots.roc({"loss": (SCORES, IS_MEMBER)}),
@@ -217,6 +258,10 @@ PICTURES: dict[str, Callable[[], Picture]] = {
         "λ = 3", point_among(), attack="loss", quantile=0.5
     ),
     "worlds": lambda: figures.worlds(MEMBER[:20], NON_MEMBER[:20], 0.5, label="scaled score φ"),
+    "plane": lambda: figures.plane(small_arena()),
+    "plane picked": lambda: figures.plane(small_arena(), number="AUC", defense="ℓ1", strength=0.0),
+    "plane without the attack": lambda: figures.plane(small_arena(), attack="LiRA"),
+    "duel": lambda: figures.duel(small_arena(), "ℓ1", "ℓ2"),
     "board": lambda: figures.board(STANDINGS),
     "p1_map": lambda: figures.p1_map(
         {"ℓ1": [(0.5, 0.4), (0.6, 0.2)]}, undefended=(0.5, 0.6), labels={"ℓ1": ["0.1", "0.2"]}
@@ -284,4 +329,9 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     ),
     "network_parameters": lambda: network_parameters(1),
     "network_parameters alone": lambda: network_parameters(3, {"counted": [100.0, 100.0, 100.0]}),
+    "effects": lambda: figures.effects(VERSUS),
+    "difference_view": lambda: figures.difference_view(VERSUS[0]),
+    "difference_view of losses": lambda: figures.difference_view(VERSUS[2], "as coded"),
+    "difference_view of dots": lambda: figures.difference_view(VERSUS[3], "as printed"),
+    "difference_view of curves": lambda: figures.difference_view(VERSUS[1], "as it should be"),
 }

@@ -1,6 +1,6 @@
 """How a self-check works: it takes the learner's function and answers with a `Verdict`.
 
-Each lesson has its checks in a module of its own, `lesson_00` … `lesson_13`. Two ways lead to one:
+Each lesson has its checks in a module of its own, `lesson_00` and so on. Two ways lead to one:
 
     check_doubled = same_as(lambda x: 2 * x, (3,), (np.array([1.0, 2.0]),), hint="Twice as much.")
 

@@ -13,6 +13,8 @@
 | `boundary` | distances to the decision boundary, and of features to the origin |
 | `privacy` | what differential privacy promises |
 | `sparsity` | the pipeline of pruning, one round, defense against accuracy |
+| `arena` | every defense by accuracy, leak and price; two at the same accuracy |
+| `versus` | paper versus code: all differences, and one of them |
 | `butterfly` | one sparse factor, products of them, a network's parameters, matched trainings |
 
     from mialib.course import figures
@@ -27,6 +29,7 @@ from mialib.course.figures.ablation import (
     labelled_planes,
     setting_tables,
 )
+from mialib.course.figures.arena import duel, plane
 from mialib.course.figures.boundary import features, margins
 from mialib.course.figures.butterfly import (
     labelled_factor,
@@ -61,3 +64,4 @@ from mialib.course.figures.tuning import (
     setting_view,
     weight_histograms,
 )
+from mialib.course.figures.versus import difference_view, effects

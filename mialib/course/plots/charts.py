@@ -32,6 +32,7 @@ def comparison(
     dotted: str = "chance",
     mark: str | None = None,
     log: bool = False,
+    title: str = "",
 ) -> Picture:
     """Estimates with their intervals, one row for each name and one marker for each series.
 
@@ -56,6 +57,7 @@ def comparison(
         axes.set_xlabel(label)
         if log:
             _use_log_ticks(axes)
+        axes.set_title(title, fontsize=9)
         name_rows(axes, rows)
         if len(series) > 1:
             figure.legend(loc="outside upper center", ncols=len(series))

@@ -3,6 +3,7 @@
 picture = Picture(draw, alt="…", caption="…", numbers={"AUC": 0.7})
 show(picture, name="01_roc")                              # in a lesson
 picture.render("svg")                                     # bytes of a file
+picture.save("roc.svg")                                   # or .png, .pdf
 small_multiples(view, threshold=[0.1, 0.5, 2.0])          # what a slider shows, as rows
 """
 
@@ -23,9 +24,15 @@ from IPython.display import Markdown, display
 from matplotlib.figure import Figure, FigureBase
 
 from mialib.course.plots.palette import DPI, STYLE
+from mialib.errors import as_path, check_choice
 
 SENTENCE_END = re.compile(r"(?<=\.)(?<!Fig\.) ")
-METADATA = {"png": {"Software": None}, "svg": {"Date": None}}  # what would differ between two files
+FILE_KINDS = ("png", "svg", "pdf")
+METADATA = {  # what would differ between two files
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +57,24 @@ class Picture:
             self.draw(figure)
             figure.savefig(buffer, format=format, metadata=METADATA.get(format))
         return buffer.getvalue()
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write a file of the kind that its name ends with: .png, .svg or .pdf.
+
+        A file that is there already is left alone, unless `overwrite` says otherwise.
+        """
+        path = as_path(path)
+        kind = check_choice("kind of picture", path.suffix.removeprefix("."), FILE_KINDS)
+        content = self.render(kind)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with path.open("wb" if overwrite else "xb") as file:
+                file.write(content)
+        except FileExistsError:
+            raise FileExistsError(
+                f"{path.name} is there already. Choose another name, or pass overwrite=True."
+            ) from None
+        return path
 
     @cached_property
     def png(self) -> bytes:

@@ -74,7 +74,7 @@ def tradeoff(
         _draw_undefended(axes, undefended)
         _frame(axes, [*everything, undefended])
         written = [text for name in series for text in _texts_of(name, series, texts)]
-        _write_labels(axes, written, everything, [*everything, undefended], size=(420, 215))
+        write_labels(axes, written, everything, [*everything, undefended], size=(420, 215))
         axes.set(xlabel="test accuracy", ylabel=up)
         figure.legend(loc="outside upper center", ncols=4)
 
@@ -89,7 +89,7 @@ def tradeoff(
         width = 470 / (columns or 1)
         for axes, (name, points) in zip(grid, series.items(), strict=True):
             written = _texts_of(name, series, texts)
-            _write_labels(axes, written, points, [*points, undefended], size=(width, 130))
+            write_labels(axes, written, points, [*points, undefended], size=(width, 130))
         figure.supxlabel("test accuracy", fontsize=10)
         figure.supylabel(up, fontsize=10)
 
@@ -156,7 +156,7 @@ def _texts_of(
     return given + [""] * (len(series[name]) - len(given))
 
 
-def _write_labels(
+def write_labels(
     axes: Axes,
     texts: Sequence[str],
     points: Sequence[Point],
