@@ -148,5 +148,7 @@ class Item:
                 evidence.bank(experiment)
         except MissingEvidenceError:
             return NOT_RUN
+        experiments = profiles.load(evidence.profile).experiments
         datasets = {one.about["data"] for one in read}
+        datasets |= {experiments[experiment].data for experiment in self.banks}
         return REAL if datasets <= {self.data} else STAND_IN

@@ -13,10 +13,12 @@ the records do. Differences between two settings are taken seed by seed and reco
     draws                               # (seeds, 1 + draws): the number, then its value in each
     over_seeds_and_records(draws)       # an Estimate
     in_turn(scores, bank.is_member)     # of a bank whose models play the target in turn
+    in_turn_apart(scores, others, bank.is_member)   # what one attack reaches less another
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -119,6 +121,52 @@ def in_turn(scores: ArrayLike, is_member: ArrayLike, *, draws: int = 100) -> InT
     Each target is a training of its own, with members of its own, and all are asked about the same
     records: so the interval is that of repeats, with targets in place of seeds.
     """
+    curves = _curves_in_turn(scores, is_member, draws)
+    return InTurn(
+        auc=_as_share(curves.auc()),
+        tpr_at_1_percent=_or_note(curves, 0.01, _as_share),
+        tpr_at_0_1_percent=_or_note(curves, 0.001, _as_share),
+    )
+
+
+def in_turn_apart(
+    scores: ArrayLike, others: ArrayLike, is_member: ArrayLike, *, draws: int = 100
+) -> InTurn:
+    """What scores (targets, n) reach minus what the others do, target by target and record by
+    record.
+
+    Both are of the same records, and their targets hold the same ones: of the same bank, or of the
+    same models before and after a defense.
+    """
+    one = _curves_in_turn(scores, is_member, draws)
+    other = _curves_in_turn(others, is_member, draws)
+
+    def apart(first: np.ndarray, second: np.ndarray) -> Estimate:
+        return over_seeds_and_records(first - second)
+
+    return InTurn(
+        auc=apart(one.auc(), other.auc()),
+        tpr_at_1_percent=_or_note(one, 0.01, apart, other),
+        tpr_at_0_1_percent=_or_note(one, 0.001, apart, other),
+    )
+
+
+class CurvesInTurn(NamedTuple):
+    """FPR and TPR of each target, in every draw, and the fewest non-members of any target."""
+
+    curves: list[tuple[np.ndarray, np.ndarray]]
+    non_members: int
+
+    def auc(self) -> np.ndarray:
+        """(targets, 1 + draws)."""
+        return np.stack([metrics.area(*curve) for curve in self.curves])
+
+    def tpr(self, fpr: float) -> np.ndarray:
+        """(targets, 1 + draws)."""
+        return np.stack([metrics.largest_tpr(*curve, fpr) for curve in self.curves])
+
+
+def _curves_in_turn(scores: ArrayLike, is_member: ArrayLike, draws: int) -> CurvesInTurn:
     check_range(2, np.inf, whole=True, draws=draws)
     scores = as_array(scores, kind="biuf", what="Scores")
     is_member = as_array(is_member, kind="b", what="is_member")
@@ -134,20 +182,19 @@ def in_turn(scores: ArrayLike, is_member: ArrayLike, *, draws: int = 100) -> InT
         metrics.weighted_roc(one, counts * held, counts * ~held)
         for one, held in zip(scores, is_member, strict=True)
     ]
-    non_members = int((~is_member).sum(axis=1).min())
-    return InTurn(
-        auc=_as_share(np.stack([metrics.area(*curve) for curve in curves])),
-        tpr_at_1_percent=_mean_tpr(curves, 0.01, non_members),
-        tpr_at_0_1_percent=_mean_tpr(curves, 0.001, non_members),
-    )
+    return CurvesInTurn(curves, int((~is_member).sum(axis=1).min()))
 
 
-def _mean_tpr(
-    curves: list[tuple[np.ndarray, np.ndarray]], fpr: float, non_members: int
+def _or_note(
+    curves: CurvesInTurn,
+    fpr: float,
+    estimate: Callable[..., Estimate],
+    *others: CurvesInTurn,
 ) -> Estimate:
-    if not metrics.resolvable(fpr, non_members):
-        return Estimate(np.nan, note=f"not resolvable with {non_members:,} non-members")
-    return _as_share(np.stack([metrics.largest_tpr(*curve, fpr) for curve in curves]))
+    """An estimate of the TPR, or why there is none."""
+    if not metrics.resolvable(fpr, curves.non_members):
+        return Estimate(np.nan, note=f"not resolvable with {curves.non_members:,} non-members")
+    return estimate(*(one.tpr(fpr) for one in (curves, *others)))
 
 
 def _as_share(draws: np.ndarray) -> Estimate:

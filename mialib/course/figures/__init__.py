@@ -53,6 +53,8 @@ from mialib.course.figures.sensitivity import (
     fitted_normals,
     gap_paths,
     sensitivity_by_depth,
+    sensitivity_by_index,
+    sensitivity_histograms,
     two_normals,
 )
 from mialib.course.figures.sparsity import defense_plane, pipeline, round_view

@@ -29,6 +29,7 @@ EstimatedPoint = tuple[Estimate, Estimate]  # accuracy, and what leaks
 ByAttack = Mapping[str, Sequence[EstimatedPoint]]
 LEAST_SHARE = 0.7  # of the undefended model's accuracy: below that, a setting is not drawn
 MARGIN = 0.02  # of accuracy, left and right of the points
+LEGEND_WIDTH = 1.8  # inches that a name takes in the legend
 
 
 def attack_planes(
@@ -37,19 +38,25 @@ def attack_planes(
     undefended: Mapping[str, EstimatedPoint],
     ylabel: str = "attack advantage",
     columns: int = 4,
+    panel: tuple[float, float] = (2.4, 2.2),
+    joined: bool = True,
     told: str = "",
 ) -> Picture:
     """A panel for each attack, in it a curve for each defense: its strengths, by accuracy.
 
-    The star is the undefended model, and the dotted lines go out from it. `told` ends the caption.
+    The star is the undefended model, and the dotted lines go out from it. `panel` is the size of
+    one in inches, `joined` draws lines between the strengths, and `told` ends the caption.
     """
     attacks = list(undefended)
+    rows = rows_of(len(attacks), columns)
+    width = panel[0] * min(columns, len(attacks))
 
     def draw(figure: FigureBase) -> None:
         grid = panel_grid(figure, len(attacks), columns, sharex=True)
         for axes, attack in zip(grid, attacks, strict=True):
             for place, (name, by_attack) in enumerate(curves.items()):
-                _draw_curve(axes, by_attack[attack], name, place)
+                inside = _inside(by_attack[attack], undefended)
+                _draw_curve(axes, inside, name, place, joined=joined)
             x, y = (number.value for number in undefended[attack])
             axes.plot(x, y, "*", color=COLOR["mark"], markersize=11, label="undefended", zorder=5)
             draw_dotted_cross(axes, x, y)
@@ -57,7 +64,7 @@ def attack_planes(
         _frame(grid[0], curves, undefended)
         figure.supxlabel("test accuracy (right is better)", fontsize=10)
         figure.supylabel(f"{ylabel} (down is better)", fontsize=10)
-        joint_legend(figure, grid, columns=min(len(curves) + 1, 5))
+        joint_legend(figure, grid, columns=max(2, min(len(curves) + 1, int(width // LEGEND_WIDTH))))
 
     points = {
         f"{attack} {name} {k}": point
@@ -65,14 +72,13 @@ def attack_planes(
         for name, by_attack in curves.items()
         for k, point in enumerate(by_attack[attack])
     }
-    rows = rows_of(len(attacks), columns)
     return Picture(
         draw,
         alt=_alt(curves, undefended, ylabel),
         caption=f"{capital(ylabel)} against test accuracy, a panel for each attack and a curve for "
         f"each defense by strength; bars: 95 % intervals over trainings and records."
         f"{_told_outside(curves, undefended)} {told}".strip(),
-        size=(2.4 * min(columns, len(attacks)), 0.9 + 2.2 * rows),
+        size=(width, 0.9 + panel[1] * rows),
         numbers=numbers_of_points(points, "x", "y"),
     )
 
@@ -81,6 +87,14 @@ def least_accuracy(undefended: Mapping[str, EstimatedPoint]) -> float:
     """Where the frame begins: who is far less accurate than the undefended model is of no use."""
     accuracy, _ = next(iter(undefended.values()))
     return LEAST_SHARE * accuracy.value
+
+
+def _inside(
+    points: Sequence[EstimatedPoint], undefended: Mapping[str, EstimatedPoint]
+) -> list[EstimatedPoint]:
+    """The points that the frame shows; a line to the others would cross it to nowhere."""
+    limit = least_accuracy(undefended)
+    return [(x, y) for x, y in points if x.value >= limit]
 
 
 def _frame(
@@ -98,7 +112,8 @@ def _told_outside(curves: Mapping[str, ByAttack], undefended: Mapping[str, Estim
     outside = sum(x < limit for x in _accuracies(curves))
     if not outside:
         return ""
-    return f" Outside the frame: {outside} settings with an accuracy below {limit:.2f}."
+    settings = "setting" if outside == 1 else "settings"
+    return f" Outside the frame: {outside} {settings} with an accuracy below {limit:.2f}."
 
 
 def _accuracies(curves: Mapping[str, ByAttack]) -> list[float]:
@@ -107,7 +122,11 @@ def _accuracies(curves: Mapping[str, ByAttack]) -> list[float]:
     return [accuracy.value for some in points for accuracy, _ in some]
 
 
-def _draw_curve(axes: Axes, points: Sequence[EstimatedPoint], name: str, place: int) -> None:
+def _draw_curve(
+    axes: Axes, points: Sequence[EstimatedPoint], name: str, place: int, *, joined: bool
+) -> None:
+    if not points:
+        return
     x = band_of(x for x, _ in points)
     y = band_of(y for _, y in points)
     color = COLORS[place % len(COLORS)]
@@ -119,6 +138,7 @@ def _draw_curve(axes: Axes, points: Sequence[EstimatedPoint], name: str, place: 
         color=color,
         marker=MARKERS[place % len(MARKERS)],
         markersize=4.5,
+        linestyle="-" if joined else "none",
         linewidth=1,
         elinewidth=0.4,
         label=name,

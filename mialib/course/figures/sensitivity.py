@@ -3,6 +3,8 @@
 | function | what it draws |
 |---|---|
 | `sensitivity_by_depth` | how sensitive weights are, block by block (Fig. 10, 13b) |
+| `sensitivity_by_index` | one layer's weights in a row, at several moments (Fig. 12) |
+| `sensitivity_histograms` | how one layer's sensitivity is distributed (Fig. 13a) |
 | `batch_spread` | what single batches gave, a dot each |
 | `gap_paths` | the way of a model in the plane of gap and advantage (Fig. 1a, 11) |
 | `two_normals` | Proposition E.1: two normal losses, a threshold, the advantage by gap |
@@ -25,9 +27,9 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS, group
+from mialib.course.plots.palette import COLOR, COLORS, CURVES, LINE, MARKERS, group
 from mialib.course.plots.picture import Picture
-from mialib.course.plots.pieces import name_rows
+from mialib.course.plots.pieces import joint_legend, name_rows
 from mialib.course.plots.spoken import listed, spoken
 
 # Colour and marker of each kind of module.
@@ -39,6 +41,8 @@ KIND = {
 Modules = Mapping[str, Mapping[str, Any]]  # by name: "kind", "size", "mean", "top"
 FIRST_BLOCK = 3  # of a network's `features`: what comes before is the stem
 LARGE = 300  # A fifth of fewer weights is too few to speak of their share.
+TOP = 0.2  # the share of the weights that the paper calls the top
+TINY = 1e-12
 
 
 class Place(NamedTuple):
@@ -166,6 +170,79 @@ def _block(module: str) -> str:
         return "linear"
     number = int(module.split(".")[1])
     return "stem" if number < FIRST_BLOCK else str(number - FIRST_BLOCK + 1)
+
+
+def sensitivity_by_index(moments: Mapping[str, Sequence[float]]) -> Picture:
+    """A layer's weights in a row, a panel for each moment: how sensitive each of them is.
+
+    The top 20 % of the first moment are marked in all panels, so one sees whether they stay.
+    """
+    rows = {title: np.asarray(values, float) for title, values in moments.items()}
+    first = next(iter(rows.values()))
+    was_top = first >= np.sort(first)[-max(1, round(TOP * len(first)))]
+
+    def draw(figure: FigureBase) -> None:
+        grid = figure.subplots(1, len(rows), sharey=True, squeeze=False)[0]
+        for axes, (title, values) in zip(grid, rows.items(), strict=True):
+            for chosen, role, name in (
+                (~was_top, "chance", "other weights"),
+                (was_top, "non_member", f"top 20 % of {next(iter(rows))}"),
+            ):
+                style = {"color": COLOR[role], "linewidth": 0.7, "label": name}
+                axes.vlines(np.flatnonzero(chosen), 0, values[chosen], **style)
+            axes.set(title=title, xlabel="weight")
+            axes.set_ylim(bottom=0)
+        grid[0].set_ylabel("sensitivity")
+        joint_legend(figure, list(grid), columns=2)
+
+    means = {title: float(values.mean()) for title, values in rows.items()}
+    kept = {
+        title: float(values[was_top].sum() / max(values.sum(), TINY))
+        for title, values in rows.items()
+    }
+    return Picture(
+        draw,
+        alt=f"{len(rows)} panels of bars, the sensitivity of each of {len(first)} weights. "
+        f"Mean: {spoken(means, '.3g')}. Carried by the top 20 % of the first panel: "
+        f"{spoken(kept, '.0%')}.",
+        caption="One training, one layer. Marked: the weights that were among the top 20 % in the "
+        "first panel.",
+        size=(9.0, 2.9),
+        numbers={f"mean, {title}": value for title, value in means.items()}
+        | {f"carried, {title}": value for title, value in kept.items()},
+    )
+
+
+def sensitivity_histograms(values: Mapping[str, Sequence[float]]) -> Picture:
+    """Outlined histograms of one layer's sensitivity, with the means as vertical lines."""
+    arrays = {name: np.asarray(some, float) for name, some in values.items()}
+    # The few largest would stretch the axis: what lies beyond counts in the last bin.
+    end = max(float(np.quantile(some, 0.995)) for some in arrays.values())
+    bins = np.linspace(0, end, 40)
+
+    def draw(figure: FigureBase) -> None:
+        axes = figure.subplots()
+        for place, (name, some) in enumerate(arrays.items()):
+            color, line = CURVES[place]
+            counts, _ = np.histogram(some.clip(max=end), bins)
+            share = np.where(counts > 0, counts / len(some), np.nan)  # 0 has no logarithm.
+            style = {"color": color, "linestyle": line, "label": name, "linewidth": 1.5}
+            axes.stairs(share, bins, baseline=None, **style)
+            axes.axvline(some.mean(), color=color, linestyle=line, linewidth=1)
+        axes.set(yscale="log", xlabel="sensitivity", ylabel="share of the weights")
+        axes.minorticks_off()
+        axes.legend(loc="upper right")
+
+    means = {name: float(some.mean()) for name, some in arrays.items()}
+    return Picture(
+        draw,
+        alt="Outlined histograms of the sensitivity of one layer's weights on a logarithmic axis, "
+        f"a vertical line at each mean. Means: {spoken(means, '.3g')}.",
+        caption="One layer's weights, all trainings together. Vertical lines: means "
+        f"({spoken(means, '.3g')}). The last bin holds all that lies beyond.",
+        size=(6.4, 3.0),
+        numbers={f"mean, {name}": value for name, value in means.items()},
+    )
 
 
 def batch_spread(

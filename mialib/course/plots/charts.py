@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import ArrayLike
 
 from mialib.course.plots.palette import COLOR, COLORS, CURVES, LINE, MARKERS, group
@@ -31,12 +31,13 @@ def comparison(
     chance: float = 0.0,
     dotted: str = "chance",
     mark: str | None = None,
+    log: bool = False,
     title: str = "",
 ) -> Picture:
     """Estimates with their intervals, one row for each name and one marker for each series.
 
     `mark` shades a row. A dotted line stands at `chance`; `dotted` says what it means, "no
-    difference" where differences are drawn.
+    difference" where differences are drawn. `log` is for ratios.
     """
     rows = list(dict.fromkeys(name for estimates in series.values() for name in estimates))
     cells = {
@@ -54,6 +55,8 @@ def comparison(
             axes.axhspan(middle - 0.45, middle + 0.45, color="#f0f0f0", zorder=0)
         axes.axvline(chance, color=COLOR["chance"], linestyle=LINE["chance"])
         axes.set_xlabel(label)
+        if log:
+            _use_log_ticks(axes)
         axes.set_title(title, fontsize=9)
         name_rows(axes, rows)
         if len(series) > 1:
@@ -85,6 +88,14 @@ def _draw_estimates(
     band = band_of(estimates.values())
     style = {"fmt": MARKERS[place], "color": COLORS[place], "capsize": 3}
     axes.errorbar(band.value, y, xerr=band.errors(), label=name, **style)
+
+
+def _use_log_ticks(axes: Axes) -> None:
+    """A logarithmic axis whose ticks are written as numbers, not as powers."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.minorticks_off()
 
 
 def _height(rows: int, series: int) -> float:
