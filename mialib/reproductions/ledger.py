@@ -132,12 +132,26 @@ def standings(item: Item, evidence: Evidence) -> dict[str, Standing]:
             profile=evidence.profile if item.needs_training else "any",
             state=state,
             line=next((line for line in lines if line.row == row.name), None),
-            data=read[0].about["data"] if read else "",
-            scale=scale(read),
+            data=_data(item, evidence, read),
+            scale=scale(read) if read or not item.banks else scale_of_banks(item, evidence),
         )
         for row in rows()
         if row.item == item.name
     }
+
+
+def _data(item: Item, evidence: Evidence, read: Sequence[Results]) -> str:
+    """The records that the numbers come from: those of the results, or of the reference models."""
+    if read:
+        return read[0].about["data"]
+    experiments = profiles.load(evidence.profile).experiments
+    return experiments[item.banks[0]].data if item.banks else ""
+
+
+def scale_of_banks(item: Item, evidence: Evidence) -> str:
+    """How many records and reference models the numbers rest on."""
+    bank = evidence.bank(item.banks[0])
+    return f"{len(bank.labels):,} records, {len(bank)} reference models"
 
 
 def scale(read: Sequence[Results]) -> str:

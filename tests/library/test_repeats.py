@@ -6,7 +6,12 @@ import scipy.stats
 
 from mialib import metrics
 from mialib.estimates import Estimate, words
-from mialib.results.repeats import in_turn, over_seeds_and_records, record_counts
+from mialib.results.repeats import (
+    in_turn,
+    in_turn_apart,
+    over_seeds_and_records,
+    record_counts,
+)
 from small_results import results
 
 N = 200  # of each kind
@@ -138,3 +143,17 @@ def test_targets_in_turn_have_the_mean_of_what_each_has():
 def test_targets_in_turn_refuse_scores_of_other_records():
     with pytest.raises(ValueError, match=r"same shape \(targets, n\), found \(2, 3\) and \(2, 4\)"):
         in_turn(np.zeros((2, 3)), np.zeros((2, 4), bool))
+
+
+def test_what_two_attacks_reach_apart_is_the_mean_of_each_target_s_difference():
+    rng = np.random.default_rng(4)
+    scores, is_member = plays(rng, targets=6, training=0.5)
+    others = scores + rng.normal(size=scores.shape)
+    found = in_turn_apart(scores, others, is_member, draws=40)
+    by_target = [
+        metrics.auc(one, held) - metrics.auc(other, held)
+        for one, other, held in zip(scores, others, is_member, strict=True)
+    ]
+    assert found.auc.value == pytest.approx(np.mean(by_target))
+    assert found.auc.low < found.auc.value < found.auc.high
+    assert in_turn_apart(scores, scores, is_member, draws=40).auc.triple == (0, 0, 0)

@@ -199,6 +199,9 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "comparison of differences": lambda: plots.comparison(
         {"one": {"loss": Estimate(-1e-9, -0.1, 0.1)}}, label="change", dotted="no difference"
     ),
+    "comparison of ratios": lambda: plots.comparison(
+        {"one": {"PAST": Estimate(2.2, 1.1, 4.8)}}, label="ratio", chance=1.0, log=True
+    ),
     "lines": lambda: plots.lines(
         [1, 2, 3], {"a": [0.1, 0.5, 1.0], "b": [HALF] * 3}, xlabel="epoch", ylabel="gap"
     ),
@@ -270,6 +273,23 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "sensitivity_by_depth": lambda: figures.sensitivity_by_depth([MODULES], title="After epoch 3"),
     "sensitivity_by_depth of two": lambda: figures.sensitivity_by_depth(
         [MODULES, MODULES], title="At the end", chance=0.44
+    ),
+    "attack_planes": lambda: figures.attack_planes(
+        {"PAST": {"loss": [(HALF, LESS), (Estimate(0.1), LESS)]}, "ℓ1": {"loss": [(LESS, LESS)]}},
+        undefended={"loss": (HALF, HALF)},
+    ),
+    "attack_planes unjoined": lambda: figures.attack_planes(
+        {"PAST": {"mean": [(HALF, LESS), (LESS, HALF)]}},
+        undefended={"mean": (HALF, HALF)},
+        panel=(6.0, 3.0),
+        columns=1,
+        joined=False,
+    ),
+    "sensitivity_by_index": lambda: figures.sensitivity_by_index(
+        {"epoch 1": [0.1, 0.5, 0.2, 0.0, 0.3], "epoch 9": [0.0, 0.1, 0.4, 0.1, 0.1]}
+    ),
+    "sensitivity_histograms": lambda: figures.sensitivity_histograms(
+        {"normal": [0.1, 0.5, 0.2, 0.0, 0.3], "PAST": [0.0, 0.1, 0.4, 0.1, 0.1]}
     ),
     "batch_spread": lambda: figures.batch_spread(
         {"top 20 %": {"true": [0.5, 0.6], "shuffled": [0.4, 0.5]}}, {"top 20 %": ("all", 0.45)}

@@ -108,12 +108,16 @@ def _frame(
 
 
 def _told_outside(curves: Mapping[str, ByAttack], undefended: Mapping[str, EstimatedPoint]) -> str:
+    """Whose settings lie left of the frame, and how many."""
     limit = least_accuracy(undefended)
-    outside = sum(x < limit for x in _accuracies(curves))
-    if not outside:
+    outside = {
+        name: sum(x < limit for x in _accuracies({name: by_attack}))
+        for name, by_attack in curves.items()
+    }
+    told = [f"{name} ({number})" for name, number in outside.items() if number]
+    if not told:
         return ""
-    settings = "setting" if outside == 1 else "settings"
-    return f" Outside the frame: {outside} {settings} with an accuracy below {limit:.2f}."
+    return f" Settings outside the frame, less accurate than {limit:.2f}: {', '.join(told)}."
 
 
 def _accuracies(curves: Mapping[str, ByAttack]) -> list[float]:

@@ -196,8 +196,11 @@ def _inside_picture(trainings: Sequence[Modules]) -> Picture:
 
 def _inside(trainings: Sequence[Modules]) -> dict[str, list[float]]:
     """What the top 20 % of a layer's weights carry in each training; small layers left out."""
-    names = [name for name, module in trainings[0].items() if module["size"] >= LARGE]
-    return {name: [modules[name]["top"] for modules in trainings] for name in names}
+    large = {name: one for name, one in trainings[0].items() if one["size"] >= LARGE}
+    return {
+        f"{one['kind']}, {name}": [modules[name]["top"] for modules in trainings]
+        for name, one in large.items()
+    }
 
 
 def _lines_of_inside(trainings: Sequence[Modules]) -> list[Line]:

@@ -48,15 +48,14 @@ def fig_6(evidence: Evidence) -> Made:
     lengths = _lengths(found, evidence)
     seconds = relative_seconds(evidence)
     plain = arms.undefended(found)
-    ruined = told_ruined(_of_usual_lam(found, evidence), plain)
     pictures = {
-        "past-fig-6a": told(_curves(by_alpha, plain, "α"), ruined),
-        "past-fig-6b": told(_curves(lengths.settings, plain, lengths.label), lengths.told),
+        "past-fig-6a": told(_curves(by_alpha, plain, "α"), _told_alphas(found, evidence)),
+        "past-fig-6b": told(_curves(lengths.settings, lengths.plain, lengths.label), lengths.told),
         "past-fig-6c": _seconds_picture(seconds),
     }
     lines = (
         *_ends("past-fig-6a", by_alpha, plain, "α", "mean", "accuracy"),
-        *_ends("past-fig-6b", lengths.settings, plain, lengths.label, "mean", "accuracy"),
+        *_ends("past-fig-6b", lengths.settings, lengths.plain, lengths.label, "mean", "accuracy"),
         *_lines_of_seconds(seconds),
     )
     return Made(pictures, lines)
@@ -79,10 +78,19 @@ def _of_usual_lam(found: Results, evidence: Evidence) -> dict[Strength, Results]
     return {at: one for at, one in tunings(found).items() if at.lam == lam}
 
 
+def _told_alphas(found: Results, evidence: Evidence) -> str:
+    """Which λ it is, how many α were tried, and which of them have no point."""
+    tried = _of_usual_lam(found, evidence)
+    lam = usual_tuning(evidence).lam
+    ruined = told_ruined(tried, arms.undefended(found))
+    return f"λ = {lam:g}; values of α that were tried: {len(tried)}. {ruined}".strip()
+
+
 class Lengths(NamedTuple):
-    """PAST by how long it was tuned, and what the axis is called."""
+    """PAST by how long it was tuned, and what it is compared with: asked by the same attacks."""
 
     settings: dict[float, Results]
+    plain: Results
     label: str
     told: str
 
@@ -92,10 +100,13 @@ def _lengths(found: Results, evidence: Evidence) -> Lengths:
     usual = usual_tuning(evidence)
     planned = tuned_for(found, Strength(usual.lam, usual.alpha))
     if len(planned) > 1:
-        return Lengths(planned, "epochs of tuning", "Every run was planned to end there.")
-    moments = watched(evidence.results("epochs"))["PAST"]
-    told = "One tuning, asked after each of its epochs."
-    return Lengths({float(k): one for k, one in enumerate(moments)}, "epoch of tuning", told)
+        sentence = "Every run was planned to end there."
+        return Lengths(planned, arms.undefended(found), "epochs of tuning", sentence)
+    moments = watched(evidence.results("epochs"))
+    by_epoch = {float(epoch): one for epoch, one in enumerate(moments["PAST"])}
+    attacks = len(moments["PAST"][0].attacks)
+    sentence = f"One tuning, asked by {attacks} attacks after each of its epochs."
+    return Lengths(by_epoch, moments["training"][-1], "epoch of tuning", sentence)
 
 
 def _curves(settings: Mapping[float, Results], plain: Results, xlabel: str) -> Picture:
@@ -198,12 +209,15 @@ def fig_9(evidence: Evidence) -> Made:
     by_epoch = {arm: [one.loss_gap() for one in some] for arm, some in moments.items()}
     steps = range(len(moments["PAST"]))
     pictures = {
-        "past-fig-9a": told(by_alpha_picture, told_ruined(_of_usual_lam(found, evidence), plain)),
+        "past-fig-9a": told(by_alpha_picture, _told_alphas(found, evidence)),
         "past-fig-9b": figures.arm_curves(
             {"loss gap": by_epoch}, x=steps, xlabel="epoch of tuning"
         ),
     }
-    lines = (*_ends("past-fig-9a", by_alpha, plain, "α", "loss_gap"), *_lines_of_fall(moments["PAST"]))
+    lines = (
+        *_ends("past-fig-9a", by_alpha, plain, "α", "loss_gap"),
+        *_lines_of_fall(moments["PAST"]),
+    )
     return Made(pictures, lines)
 
 
