@@ -198,7 +198,7 @@ def test_the_wheel_holds_every_file_of_the_package(ready, colab):
     place = colab.run("-c", "import mialib; print(mialib.__path__[0])").stdout.strip()
     installed = Path(place)
     assert installed.is_relative_to(colab.python.parents[1])
-    for pattern in ("*.py", "*.toml", "*.npz", "*.json", "py.typed"):
+    for pattern in ("*.py", "*.toml", "*.npz", "*.json", "*.csv", "py.typed"):
         here = {path.relative_to(ROOT / "mialib") for path in (ROOT / "mialib").rglob(pattern)}
         there = {path.relative_to(installed) for path in installed.rglob(pattern)}
         assert here <= there
