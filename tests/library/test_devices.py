@@ -341,7 +341,7 @@ def test_a_fault_is_caught_that_a_cpu_does_not_notice(defense):
 def test_crops_that_forget_the_device_are_caught(monkeypatch):
     from mialib import augment
 
-    def forgetful(x, *, generator, padding):
+    def forgetful(x, *, generator, padding, together=False):
         return augment._cut_out(x, augment.draws(len(x), generator=generator), padding)
 
     monkeypatch.setattr("mialib.training.crop_and_flip", forgetful)

@@ -268,8 +268,8 @@ def test_a_dry_run_with_data_that_nobody_has_is_refused(capsys):
 
 def test_a_table_without_the_loss_attack(made):
     without = replace(made, attacks=("margin", "entropy"))
-    assert "highest advantage" in cli.table(without)
-    assert "AUC of the loss" not in cli.table(without)
+    assert "highest advantage" in cli.running.table(without)
+    assert "AUC of the loss" not in cli.running.table(without)
 
 
 def test_what_is_not_begun_cannot_be_written(at_home, capsys):
