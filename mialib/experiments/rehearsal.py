@@ -84,12 +84,17 @@ def rehearse_all(planned: Iterable[PlannedRow]) -> int:
 
     Returns how many were rehearsed.
     """
-    kinds = {_kind(row.configuration): row.configuration for row in planned}
-    with progress.bar("rehearsing", total=len(kinds), unit="setting") as step:
-        for configuration in kinds.values():
+    different = kinds(planned)
+    with progress.bar("rehearsing", total=len(different), unit="setting") as step:
+        for configuration in different.values():
             rehearse(configuration)
             step()
-    return len(kinds)
+    return len(different)
+
+
+def kinds(planned: Iterable[PlannedRow]) -> dict[tuple[str, ...], Configuration]:
+    """One configuration for each kind of training: other strengths run through the same code."""
+    return {_kind(row.configuration): row.configuration for row in planned}
 
 
 def _kind(configuration: Configuration) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from mialib import profiles
 from mialib.configurations import Configuration
 from mialib.defenses import DMP, MixupMMD
 from mialib.experiments import plans, rehearsal
+from mialib.reproductions import ITEMS
 from mialib.training import Recipe
 
 SMALL = Configuration(
@@ -38,3 +39,16 @@ def test_seconds_of_an_epoch_grow_with_the_members():
     few = rehearsal.seconds_per_epoch(images.but(size=1200))
     many = rehearsal.seconds_per_epoch(images.but(size=24_000))
     assert 0 < few < many
+
+
+def kinds_of_items(profile):
+    """What all items would train at a profile, each network and defense once."""
+    names = {name for item in ITEMS.values() for name in item.plans.get(profile, ())}
+    rows = [row for name in sorted(names) for row in plans.load(name, profile).rows(seeds=1)]
+    return list(rehearsal.kinds(rows).values())
+
+
+@pytest.mark.parametrize("profile", profiles.NAMES)
+def test_whatever_an_item_needs_builds_and_takes_two_steps(profile):
+    for configuration in kinds_of_items(profile):
+        rehearsal.rehearse(configuration)
