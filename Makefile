@@ -22,8 +22,9 @@ test: $(READY)  ## style, types and every test
 coverage: $(READY)  ## which lines of mialib the tests reach; the page is build/coverage/index.html
 	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term --cov-report=html:build/coverage
 
-soak: $(READY)  ## kill the run store 200 times and hand in every bad input (make test: 20 times, and a sample)
+soak: $(READY)  ## kill the run store 200 times, rehearse every plan, hand in every bad input (make test: a sample)
 	MIALIB_KILLS=200 $(BIN)/python -m pytest tests/library/test_store.py -k kill
+	MIALIB_REHEARSE=all $(BIN)/python -m pytest tests/library/test_rehearsal.py
 	MIALIB_FUZZ=all $(BIN)/python -m pytest $(PARALLEL) tests/library/test_fuzz.py
 
 lab: $(READY)  ## JupyterLab on localhost, opened at lesson 00

@@ -31,7 +31,8 @@ from mialib.splits import Side
 from mialib.training import Defense, Recipe, fit
 
 BATCH = 4
-TEACHER_EPOCHS = 30
+# All records at once, until they are known: a student is refused a teacher that knows nothing.
+TEACHER = {"epochs": 60, "batch_size": 2 * BATCH}
 
 
 class Dataset(NamedTuple):
@@ -65,8 +66,9 @@ def rehearse(configuration: Configuration) -> dict[str, int]:
     model = build_from_scratch(configuration, dataset)
     for stage, following in pairwise([*configuration.before, configuration, None]):
         assert stage is not None
-        epochs = TEACHER_EPOCHS if _is_distilled(following) else 1
-        recipe = replace(stage.recipe, epochs=epochs, batch_size=BATCH)
+        recipe = replace(stage.recipe, epochs=1, batch_size=BATCH)
+        if _is_distilled(following):
+            recipe = replace(recipe, augment=False, **TEACHER)
         _fit(model, side, stage.defense, recipe, device="cpu")
     signals = query.collect(model, side)
     scores = ATTACKS["loss"].fit(signals).score(signals.public())

@@ -1,5 +1,7 @@
 """Rehearsals: what a plan would train builds and takes two steps, without any download."""
 
+import os
+
 import pytest
 
 from mialib import profiles
@@ -48,7 +50,11 @@ def kinds_of_items(profile):
     return list(rehearsal.kinds(rows).values())
 
 
-@pytest.mark.parametrize("profile", profiles.NAMES)
+# The large networks of the other profiles take minutes: `make soak` rehearses them, too.
+REHEARSED = profiles.NAMES if os.environ.get("MIALIB_REHEARSE") == "all" else ("quick", "cpu")
+
+
+@pytest.mark.parametrize("profile", REHEARSED)
 def test_whatever_an_item_needs_builds_and_takes_two_steps(profile):
     for configuration in kinds_of_items(profile):
         rehearsal.rehearse(configuration)
