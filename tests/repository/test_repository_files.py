@@ -113,7 +113,9 @@ def test_make_test_checks_style_types_and_every_test():
 
 
 def test_the_soak_test_kills_ten_times_as_often_and_hands_in_every_bad_input():
-    kills, fuzz = recipe("soak")
+    kills, rehearsals, fuzz = recipe("soak")
+    assert "MIALIB_REHEARSE=all" in rehearsals
+    assert "tests/library/test_rehearsal.py" in rehearsals
     assert "MIALIB_KILLS=200" in kills
     assert "tests/library/test_store.py -k kill" in kills
     test = (ROOT / "tests" / "library" / "test_store.py").read_text(encoding="utf-8")
