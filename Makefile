@@ -22,10 +22,11 @@ test: $(READY)  ## style, types and every test
 coverage: $(READY)  ## which lines of mialib the tests reach; the page is build/coverage/index.html
 	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term --cov-report=html:build/coverage
 
-soak: $(READY)  ## kill the run store 200 times, rehearse every plan, hand in every bad input (make test: a sample)
+soak: $(READY)  ## kill the run store 200 times, rehearse every plan, hand in every bad input and damaged files (make test: a sample)
 	MIALIB_KILLS=200 $(BIN)/python -m pytest tests/library/test_store.py -k kill
 	MIALIB_REHEARSE=all $(BIN)/python -m pytest tests/library/test_rehearsal.py
 	MIALIB_FUZZ=all $(BIN)/python -m pytest $(PARALLEL) tests/library/test_fuzz.py
+	MIALIB_MUTATIONS=3000 $(BIN)/python -m pytest tests/library/test_foreign_files.py -k damaged
 
 lab: $(READY)  ## JupyterLab on localhost, opened at lesson 00
 	$(BIN)/jupyter lab --ip=localhost $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00_start_here.ipynb

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mialib import shipped
-from mialib.errors import as_array, as_path, check_flag, check_range
+from mialib.errors import as_array, check_flag, check_range
+from mialib.foreign import listed, read_arrays, write_arrays
 from mialib.signals import Signals, as_rows, check_labels, check_not_probabilities
 
 KINDS = {"logits": "biuf", "labels": "iu", "is_member": "b", "views": "biuf", "x": "biuf"}
@@ -185,25 +186,29 @@ class Bank:
             for name, array in self.population._arrays().items():
                 if name != "is_member":  # Nobody holds its records.
                     arrays[POPULATION_IN_FILES + name] = array
-        np.savez_compressed(as_path(path), **arrays)
+        write_arrays(path, arrays, packed=True)
 
     @classmethod
     def read(cls, path: Path) -> Bank:
-        with np.load(as_path(path), allow_pickle=False) as file:
-            arrays = dict(file)
+        arrays: dict[str, Any] = read_arrays(path)
         own = {name: arrays[name] for name in KINDS if name in arrays}
-        if not {"logits", "labels", "is_member"} <= set(own):
-            there = ", ".join(arrays) or "nothing"
-            raise ValueError(
-                f"{path} holds no bank: it lacks logits, labels or is_member; it has {there}."
-            )
         others = {
             name: arrays[POPULATION_IN_FILES + name]
             for name in KINDS
             if POPULATION_IN_FILES + name in arrays
         }
+        if not {"logits", "labels", "is_member"} <= set(own):
+            raise ValueError(
+                f"{path} holds no bank: it lacks logits, labels or is_member; "
+                f"it has {listed(arrays)}."
+            )
         if not others:
             return cls(**own)
+        if set(others) & {"logits", "labels", "is_member"} != {"logits", "labels"}:
+            raise ValueError(
+                f"{path} holds no bank: its population needs logits and labels, and is nobody's; "
+                f"it has {listed(others)}."
+            )
         nobody = np.zeros(others["logits"].shape[:2], bool)
         return cls(**own, population=cls(**others, is_member=nobody))
 

@@ -35,10 +35,11 @@ from torch import nn
 from mialib import __version__, data, defenses, models, progress, query, splits
 from mialib.configurations import CODE_VERSION, Configuration, describe, own_code
 from mialib.errors import check_range
+from mialib.foreign import check_weights, listed, read_arrays, read_json, said
 from mialib.origins import origin
 from mialib.query import collect, pick_device, predict
 from mialib.signals import Signals, loss_gap
-from mialib.store import Store, as_store, read_json, write_json
+from mialib.store import Store, as_store, write_json
 from mialib.training import fit
 
 
@@ -61,7 +62,10 @@ class Run:
     @property
     def history(self) -> list[dict]:
         """One dictionary per epoch: its number, the mean loss, and what else was noted."""
-        return self.metrics["history"]
+        history = self.metrics.get("history")
+        if not isinstance(history, list):
+            raise ValueError("metrics.json holds no history of the training. Train it again.")
+        return history
 
     @property
     def traced(self) -> list[dict]:
@@ -76,8 +80,10 @@ class Run:
         """
         if not self.configuration.trace:
             raise ValueError("This run kept no trace. Ask for it with configuration.but(trace=1).")
-        with np.load(self.folder / "trace.npz", allow_pickle=False) as file:
-            return file["losses"]
+        arrays = read_arrays(self.folder / "trace.npz")
+        if "losses" not in arrays:
+            raise ValueError(f"trace.npz holds no losses, only {listed(arrays)}. Train it again.")
+        return arrays["losses"]
 
     @cached_property
     def side(self) -> splits.Side:
@@ -87,7 +93,7 @@ class Run:
     def load_model(self) -> models.Network:
         """The trained network, in eval mode, on the device of its configuration."""
         model = self.configuration.build_model()
-        safetensors.torch.load_model(model, str(self.folder / "weights.safetensors"))
+        _load_weights(model, self.folder / "weights.safetensors")
         model.to(pick_device(self.configuration.device))
         return model.eval()
 
@@ -352,7 +358,7 @@ def train(configuration: Configuration, folder: Path, start: Run | None = None) 
         side = configuration.side_records()
         model = configuration.build_model()
         if start is not None:
-            safetensors.torch.load_model(model, str(start.folder / "weights.safetensors"))
+            _load_weights(model, start.folder / "weights.safetensors")
         observer = _Observer(configuration, side)
         history = _fit_observed(configuration, model, side, observer)
         accuracy = _accuracies(model, side, history[-1])
@@ -460,6 +466,17 @@ def _save_weights(model: nn.Module, path: Path) -> None:
             raise
         code = int(number[1])
         raise OSError(code, os.strerror(code), str(path)) from error
+
+
+def _load_weights(model: nn.Module, path: Path) -> None:
+    """The weights of the file, if it is whole and of this network."""
+    check_weights(path)
+    try:
+        safetensors.torch.load_model(model, str(path))
+    except (safetensors.SafetensorError, RuntimeError) as error:
+        raise ValueError(
+            f"{path.name} does not hold the weights of this network: {said(error)}."
+        ) from None
 
 
 def _provenance(configuration: Configuration, started: float) -> dict:

@@ -19,7 +19,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from mialib.errors import as_array, as_path, check_range
+from mialib.errors import as_array, check_range
+from mialib.foreign import listed, read_arrays, write_arrays
 
 # The kind of each column (see `as_array`), and its name in a file.
 KINDS = {"logits": "biuf", "labels": "iu", "is_member": "b", "record_index": "iu"}
@@ -217,15 +218,15 @@ class Signals:
             arrays[NAMES_IN_FILES[name]] = column
         for name, column in self.extra.items():
             arrays[EXTRA_IN_FILES + name] = column
-        np.savez(as_path(path), **arrays)
+        write_arrays(path, arrays)
 
     @classmethod
     def read(cls, path: Path) -> Signals:
-        with np.load(as_path(path), allow_pickle=False) as file:
-            arrays = dict(file)
+        arrays: dict[str, Any] = read_arrays(path)
         if not {"logits", "labels"} <= set(arrays):
-            there = ", ".join(arrays) or "nothing"
-            raise ValueError(f"{path} holds no signals: it has no logits and labels, only {there}.")
+            raise ValueError(
+                f"{path} holds no signals: it has no logits and labels, only {listed(arrays)}."
+            )
         columns = {
             name: arrays[in_file] for name, in_file in NAMES_IN_FILES.items() if in_file in arrays
         }

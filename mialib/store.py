@@ -24,6 +24,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from mialib.errors import as_path
+from mialib.foreign import opened, read_json
 
 MANIFEST = "manifest.json"
 LONGEST_KEY = 200  # Most disks allow 255 bytes, and the store puts a word before some.
@@ -144,10 +145,6 @@ def write_json(path: Path, content: object) -> None:
     as_path(path).write_text(text + "\n", encoding="utf-8")
 
 
-def read_json(path: Path) -> dict:
-    return json.loads(as_path(path).read_text(encoding="utf-8"))
-
-
 def _check_key(key: str) -> None:
     is_text = isinstance(key, str)
     if not is_text or not key or key != Path(key).name or key.startswith(".") or "\0" in key:
@@ -164,10 +161,12 @@ def _check_key(key: str) -> None:
 def _fault(folder: Path) -> str | None:
     """The first file that is not as it was written; None if the folder is whole."""
     try:
-        checksums = read_json(folder / MANIFEST).items()
-    except (OSError, ValueError, AttributeError):
+        checksums = read_json(folder / MANIFEST)
+    except (OSError, ValueError):
         return MANIFEST
-    for name, checksum in checksums:
+    for name, checksum in checksums.items():
+        if name != Path(name).name:  # It lies elsewhere, and says nothing of this folder.
+            return MANIFEST
         path = folder / name
         if not path.is_file() or _checksum(path) != checksum:
             return path.name
@@ -175,7 +174,8 @@ def _fault(folder: Path) -> str | None:
 
 
 def _checksum(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _flush(path: Path) -> None:

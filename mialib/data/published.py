@@ -14,16 +14,14 @@ tables, and how a file is fetched and kept.
 """
 
 import hashlib
-import tarfile
 import tempfile
 import warnings
-import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -31,6 +29,14 @@ import numpy as np
 from mialib import store
 from mialib.data.records import Records, drawn, read_images
 from mialib.errors import check_choice
+from mialib.foreign import (
+    atomically,
+    listed,
+    members_of,
+    opened,
+    read_arrays,
+    write_arrays,
+)
 
 # What there is.
 
@@ -311,33 +317,20 @@ def read_archive(path: Path, readers: Mapping[str, Reader]) -> dict[str, Rows]:
     contents = {}
     names = []
     try:
-        with tarfile.open(path, "r|gz") as archive:
-            for entry in archive:
-                name = _safe_name(path, entry)
-                names.append(name)
-                stream = archive.extractfile(entry) if name in readers else None
-                if stream is not None:
-                    contents[name] = readers[name](stream)  # type: ignore[arg-type]
-    except (tarfile.ReadError, EOFError, zlib.error) as error:
+        for name, stream in members_of(path):
+            names.append(name)
+            if name in readers:
+                contents[name] = readers[name](stream)  # type: ignore[arg-type]
+    except (EOFError, zlib.error) as error:  # While a reader reads.
         raise ValueError(
             f"{path.name} is not a whole .tgz archive: {error}. Delete it and load again."
         ) from error
     missing = sorted(readers.keys() - contents.keys())
     if missing:
-        there = ", ".join(names) or "nothing"
-        raise ValueError(f"{path.name} should hold {', '.join(missing)}, but holds {there}.")
-    return contents
-
-
-def _safe_name(path: Path, entry: tarfile.TarInfo) -> str:
-    """The entry's name, if it is a plain file or folder that stays inside."""
-    place = PureWindowsPath(entry.name)  # It knows every way out: both slashes, drives and "..".
-    is_plain = entry.isfile() or entry.isdir()
-    if place.anchor or ".." in place.parts or not is_plain:
         raise ValueError(
-            f"{path.name} is not safe: {entry.name!r} climbs out or is a link. Delete it."
+            f"{path.name} should hold {', '.join(missing)}, but holds {listed(names)}."
         )
-    return place.as_posix()
+    return contents
 
 
 # How a file is fetched and kept.
@@ -371,6 +364,7 @@ def _download(address: str, place: Path, checksum: str) -> Path:
     from tqdm.auto import tqdm
 
     bar: Any = tqdm(desc=place.name, total=1, unit="B", unit_scale=True, delay=2, leave=False)
+    place.parent.mkdir(parents=True, exist_ok=True)
     with bar, atomically(place) as unfinished:
         HTTPDownloader(progressbar=bar, timeout=30)(address, str(unfinished), None)
         verify(unfinished, checksum)
@@ -379,28 +373,19 @@ def _download(address: str, place: Path, checksum: str) -> Path:
 
 def verify(path: Path, checksum: str) -> Path:
     """Return `path` if the file has this checksum, `sha256:…` or Git's own `git-blob:…`."""
-    content = path.read_bytes()
-    blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
-    found = (f"sha256:{hashlib.sha256(content).hexdigest()}", f"git-blob:{blob.hexdigest()}")
+    size = path.stat().st_size
+    blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+    with opened(path) as file:
+        sha256 = hashlib.file_digest(file, "sha256")
+        file.seek(0)
+        hashlib.file_digest(file, lambda: blob)
+    found = (f"sha256:{sha256.hexdigest()}", f"git-blob:{blob.hexdigest()}")
     if checksum.lower() not in found:
         raise ValueError(
-            f"{path.name} ({len(content):,} bytes) is not the file that was expected: "
+            f"{path.name} ({size:,} bytes) is not the file that was expected: "
             f"it should be {checksum}, but is {' or '.join(found)}."
         )
     return path
-
-
-@contextmanager
-def atomically(path: Path) -> Iterator[Path]:
-    """Give a path to write, in a folder beside `path`.
-
-    The file takes its place at the end, or vanishes if the end is never reached.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as passing:
-        unfinished = Path(passing, path.name)
-        yield unfinished
-        unfinished.replace(path)
 
 
 def cached(path: Path, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
@@ -410,11 +395,10 @@ def cached(path: Path, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, n
     """
     if path.exists():
         try:
-            with np.load(path, allow_pickle=False) as file:
-                return dict(file)
-        except (ValueError, EOFError, zipfile.BadZipFile) as error:
+            return read_arrays(path)
+        except ValueError as error:
             warnings.warn(f"{path.name} is damaged ({error}); it is made again.", stacklevel=2)
     arrays = make()
-    with atomically(path) as unfinished, unfinished.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_arrays(path, arrays)
     return arrays

@@ -21,24 +21,29 @@ from __future__ import annotations
 
 import hashlib
 import os
-import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from PIL import Image
 
 from mialib.errors import as_array, as_path, check_range, plain_number, plain_tuple
+from mialib.foreign import check_unpacked, listed, opened, read_arrays, shown
 from mialib.signals import as_rows
 
 LARGEST = 16 << 30  # bytes of images that are read or drawn at once
 SAMPLED = 2000  # images whose mean and deviation stand for those of all
 MOST_CHANNELS = 4
+MOST_PIXELS = 89_000_000  # of one image; the largest photograph of ImageNet has 61 million
+# How image files end, and what may stand in them. Pillow knows more kinds, some of which it hands
+# to other programs.
+IMAGES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+FORMATS = ("JPEG", "PNG", "PPM", "BMP", "TIFF", "WEBP")
 ANY_KIND = "biufcOSU"  # of NumPy's arrays; what x may not hold is refused with advice of its own
 
 
@@ -256,14 +261,13 @@ def _standardised(records: Records) -> Records:
 
 def _read_npz(path: Path) -> Records:
     """Train and test together; images as (n, channels, height, width)."""
-    arrays = _open_npz(path)
+    arrays = read_arrays(path)
     ends = ("",) if "x" in arrays else ("_train", "_test")
     needed = {f"{letter}{end}" for letter in "xy" for end in ends}
     if not needed <= arrays.keys():
-        there = ", ".join(arrays) or "nothing"
         raise ValueError(
             f"{path.name} should hold x and y, or x_train, y_train, x_test and y_test; "
-            f"it holds {there}. Rename them."
+            f"it holds {listed(arrays)}. Rename them."
         )
     x = _joined_x(path.name, [arrays[f"x{end}"] for end in ends])
     y = _joined_y(path.name, [arrays[f"y{end}"] for end in ends], "classes" in arrays)
@@ -272,16 +276,6 @@ def _read_npz(path: Path) -> Records:
         raise ValueError(f"{path.name}: classes must be one number, found {classes.size}.")
     x = _smallest_type(_channels_first(path.name, x))
     return Records(short_name(path), x, y, classes.item())
-
-
-def _open_npz(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as file:
-            return dict(file)
-    except (ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"{path.name} could not be read: {error}. Write plain numbers with np.savez."
-        ) from error
 
 
 def _joined_x(name: str, parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -344,32 +338,75 @@ def read_images(
     samples, classes = _image_files(folder)
     index = np.sort(drawn(folder.name, len(samples), size, seed))
     chosen = [samples[i] for i in index]
-    x = _decoded(folder.name, [file for file, _ in chosen], change)
-    y = np.array([label for _, label in chosen], np.int64)
+    x = _decoded(folder.name, [sample.file for sample in chosen], change)
+    y = np.array([sample.label for sample in chosen], np.int64)
     return Records(short_name(folder), x, y, classes, index=index)
 
 
-def _image_files(folder: Path) -> tuple[list[tuple[str, int]], int]:
-    """Each image's file and label, and how many classes there are."""
-    from torchvision.datasets import ImageFolder
+class _Sample(NamedTuple):
+    """An image that is not read yet."""
 
+    file: str
+    label: int
+
+
+def _image_files(folder: Path) -> tuple[list[_Sample], int]:
+    """Every image, part by part and class by class, and how many classes there are."""
     parts = [folder / name for name in ("train", "test", "val") if (folder / name).is_dir()]
     if len(parts) < 2:
         parts = [folder]
-    try:
-        sets = [ImageFolder(str(part)) for part in parts]
-    except FileNotFoundError as error:
-        raise ValueError(
-            f"{folder.name} should hold one folder of images for each class. {error}"
-        ) from error
-    classes = sets[0].classes
-    if any(part.classes != classes for part in sets):
+    classes = [_classes(part) for part in parts]
+    if any(names != classes[0] for names in classes):
         raise ValueError(
             f"In {folder.name}, every part must have the same classes; "
-            f"found {[part.classes for part in sets]}."
+            f"found {' and '.join(listed(names) for names in classes)}."
         )
-    samples = [sample for part in sets for sample in part.samples]
-    return samples, len(classes)
+    samples = []
+    for part in parts:
+        for label, name in enumerate(classes[0]):
+            samples += [_Sample(file, label) for file in _images_below(part / name)]
+    return samples, len(classes[0])
+
+
+def _classes(part: Path) -> list[str]:
+    names = sorted(entry.name for entry in os.scandir(part) if entry.is_dir())
+    if not names:
+        raise ValueError(
+            f"{part.name} should hold one folder of images for each class, but holds no folder."
+        )
+    return names
+
+
+def _images_below(folder: Path) -> list[str]:
+    """The images of one class, in the folder and in those inside of it."""
+    files = []
+    for place, names in sorted(_folders_below(folder)):
+        files += [os.path.join(place, name) for name in sorted(names) if _is_image(name)]
+    if not files:
+        raise ValueError(
+            f"{shown(folder.parent.name)} should hold one folder of images for each class, "
+            f"but {shown(folder.name)} has none that end in {', '.join(IMAGES)}."
+        )
+    return files
+
+
+def _is_image(name: str) -> bool:
+    return name.lower().endswith(tuple(IMAGES))
+
+
+def _folders_below(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """Each folder with its files; links are followed, but nothing is visited twice."""
+    known = set()
+    for place, _, names in os.walk(folder, followlinks=True):
+        found = os.stat(place)
+        identity = (found.st_dev, found.st_ino)
+        if identity in known:
+            raise ValueError(
+                f"In {shown(folder.name)}, a link leads to a folder that is there already: "
+                f"{shown(os.path.basename(place))}. Remove the link."
+            )
+        known.add(identity)
+        yield place, names
 
 
 def _decoded(name: str, files: Sequence[str], change: Callable | None) -> np.ndarray:
@@ -382,6 +419,7 @@ def _decoded(name: str, files: Sequence[str], change: Callable | None) -> np.nda
             f"{len(files):,} images of {name} would take {gigabytes:.0f} GB of memory. "
             f"Choose a share with size=, at most {most:,}."
         )
+    _check_growth(name, files, first.nbytes)
     x = np.empty((len(files), *first.shape), np.uint8)
     with ThreadPoolExecutor() as pool:
         images = pool.map(partial(_decode, change=change), files)
@@ -396,18 +434,36 @@ def _decoded(name: str, files: Sequence[str], change: Callable | None) -> np.nda
     return x
 
 
+def _check_growth(name: str, files: Sequence[str], each: int) -> None:
+    """Refuse images that are small as files and would fill the memory."""
+    try:
+        check_unpacked(len(files) * each, sum(os.path.getsize(file) for file in files))
+    except ValueError as error:
+        raise ValueError(f"{len(files):,} images of {name} are refused: {error}.") from None
+
+
 def _decode(file: str, change: Callable | None) -> np.ndarray:
     """An image's pixels: (1, height, width) if it is grey, and (3, height, width) otherwise."""
-    with Image.open(file) as opened:
-        if opened.mode[0] in "IF":
-            raise ValueError(
-                f"{Path(file).name} has more than 8 bits a channel ({opened.mode}). Save it with 8."
-            )
-        is_grey = opened.mode in ("1", "L")
-        image = opened.convert("L" if is_grey else "RGB")
+    try:
+        image = _open_image(Path(file))
+    except Exception as error:  # A damaged byte may trip any of Pillow's readers.
+        raise ValueError(f"{shown(Path(file).name)} could not be read: {error}") from None
     if change is not None:
         image = change(image)
     pixels = np.asarray(image)
     if pixels.ndim == 2:
         return pixels[None]
     return pixels.transpose(2, 0, 1)
+
+
+def _open_image(path: Path) -> Image.Image:
+    """An image in grey or in colour; its size is looked at before its pixels are unpacked."""
+    with opened(path) as file, Image.open(file, formats=FORMATS) as image:
+        width, height = image.size
+        if width * height > MOST_PIXELS:
+            raise ValueError(f"it has {width:,} × {height:,} pixels. Make it smaller.")
+        check_unpacked(3 * width * height, path.stat().st_size)
+        if image.mode[0] in "IF":
+            raise ValueError(f"it has more than 8 bits a channel ({image.mode}). Save it with 8.")
+        is_grey = image.mode in ("1", "L")
+        return image.convert("L" if is_grey else "RGB")

@@ -27,9 +27,10 @@ from mialib.bank import Bank, without_views
 from mialib.configurations import Configuration
 from mialib.data.records import Records
 from mialib.errors import check_choice
+from mialib.foreign import read_json
 from mialib.signals import phi_from_logits
 from mialib.splits import dealt_records, in_out_mask
-from mialib.store import Store, home, read_json, write_json
+from mialib.store import Store, home, write_json
 
 POPULATION = 400
 SHIFTS = ((0, -1), (0, 1))

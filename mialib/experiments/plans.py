@@ -36,7 +36,7 @@ is a list in a list.) A table holds
 
 from __future__ import annotations
 
-import tomllib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -49,11 +49,13 @@ from mialib.configurations import Configuration, made, parse_defense
 from mialib.defenses import IMP
 from mialib.errors import check_choice, check_flag, check_range
 from mialib.experiments.facts import FACTS, HISTORY
+from mialib.foreign import parse_toml
 from mialib.training import Defense, Recipe
 
 WORDS = "experiment defense recipe options after rounds watch seeds called".split()
 TABLE_WORDS = "defense recipe options after".split()
 MOST_SEEDS = 1000
+MOST_SETTINGS = 10_000  # that the lists of one table may stand for
 SPLIT = "data size data_seed split split_seed split_options validation".split()
 PLAN_WORDS = "seeds facts attacks settings".split()
 
@@ -151,7 +153,7 @@ def load(name: str, profile: str) -> Plan:
 def profiles_of(name: str) -> list[str]:
     """The profiles that the plan can be run at."""
     check_choice("plan", name, names())
-    tables = tomllib.loads(_folder().joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    tables = parse_toml(_folder().joinpath(f"{name}.toml").read_text(encoding="utf-8"))
     return [profile for profile in profiles.NAMES if profile in tables]
 
 
@@ -160,7 +162,7 @@ def parse(name: str, profile: str, text: str) -> Plan:
 
     A profile without settings of its own says `like = "class"`.
     """
-    tables = tomllib.loads(text)
+    tables = parse_toml(text)
     check_choice("profile", profile, profiles.NAMES)
     for word in tables:
         check_choice(f"profile of the plan {name!r}", word, ("about", *profiles.NAMES))
@@ -225,9 +227,21 @@ def _swept(setting: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             raise ValueError(f"{word} must be a table such as {{ … }}, found {setting[word]!r}.")
     fixed = {word: value for word, value in setting.items() if not isinstance(value, Mapping)}
     tables = {word: value for word, value in setting.items() if isinstance(value, Mapping)}
+    _check_few(tables)
     choices = [list(_combinations(table)) for table in tables.values()]
     for chosen in product(*choices):
         yield fixed | dict(zip(tables, chosen, strict=True))
+
+
+def _check_few(tables: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse lists that stand for more settings than anybody trains: ten lists of ten, say."""
+    lists = [value for table in tables.values() for value in table.values()]
+    count = math.prod(len(value) for value in lists if isinstance(value, list))
+    if count > MOST_SETTINGS:
+        raise ValueError(
+            f"The lists of one table stand for {count:,} settings, and at most {MOST_SETTINGS:,} "
+            "are planned. Shorten some."
+        )
 
 
 def _combinations(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -25,11 +25,12 @@ from mialib.attacks import suite
 from mialib.configurations import Configuration
 from mialib.experiments.facts import FACTS, HISTORY, absolute_gap_gradient
 from mialib.experiments.plans import PlannedRow
+from mialib.foreign import read_arrays, read_json, said
 from mialib.query import predict
 from mialib.results.tables import Results, Row, as_ranks
 from mialib.signals import Signals, loss_gap
 from mialib.splits import Side
-from mialib.store import Store, read_json, write_json
+from mialib.store import Store, write_json
 from mialib.training import DivergedError
 
 ROW_VERSION = 2  # Raise it when the same models would give other rows.
@@ -102,9 +103,18 @@ def find_row(
 
 def read_rows(planned: PlannedRow, folder: Path) -> list[MadeRow]:
     """What `write_rows` wrote; the settings are the plan's, which may call it otherwise by now."""
+    try:
+        return _rows_in(planned, folder)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{folder.name} does not hold what a row is made of: {said(error)}. "
+            "Delete the folder and run the plan again."
+        ) from None
+
+
+def _rows_in(planned: PlannedRow, folder: Path) -> list[MadeRow]:
     described = read_json(folder / "rows.json")
-    with np.load(folder / "rows.npz", allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
+    arrays = read_arrays(folder / "rows.npz")
     rows = [Row(**one) for one in described["rows"]]
     made = []
     for number, row in enumerate(rows):

@@ -22,13 +22,13 @@ Such a table holds settings of a `Configuration`, and these four words of its ow
   epochs and whose factors are multiples of `lr`.
 """
 
-import tomllib
 from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
 
 from mialib.configurations import Configuration, made, parse_defense
 from mialib.errors import check_choice
+from mialib.foreign import parse_toml
 from mialib.training import Recipe
 
 NAMES = ("quick", "cpu", "class", "paper")
@@ -54,7 +54,7 @@ def load(name: str) -> Profile:
 
 def _read(name: str) -> Profile:
     file = resources.files(__name__).joinpath(f"{name}.toml")
-    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    tables = parse_toml(file.read_text(encoding="utf-8"))
     experiments = {title: _experiment(title, tables) for title in tables}
     return Profile(name, experiments["images"], experiments["baskets"], experiments)
 

@@ -12,12 +12,14 @@ one attack together, because the high ones are nearly all 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 NONE = -1  # the reference of what is kept as it is
 LOOKED_AT = 20  # rows, to find an attack's reference
+MOST_ZEROS = 1 << 22  # cells of a file that has no byte for them, because all are 0
 
 
 def packed(ranks: np.ndarray, losses: np.ndarray) -> dict[str, np.ndarray]:
@@ -42,16 +44,33 @@ def packed(ranks: np.ndarray, losses: np.ndarray) -> dict[str, np.ndarray]:
 
 def unpacked(arrays: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The ranks and the losses that `packed` put into these arrays."""
-    together = np.zeros(tuple(arrays["shape"]), np.int64)
-    for k in range(int(arrays["planes"])):
-        together |= arrays[f"bytes {k}"].astype(np.int64) << 8 * k
+    count = int(arrays["planes"])
+    if count < 0:
+        raise ValueError(f"ranks of {count} bytes cannot be")
+    planes = [arrays[f"bytes {k}"] for k in range(count)]
+    shape = _checked_shape(arrays["shape"], planes)
+    together = np.zeros(shape, np.int64)
+    for k, plane in enumerate(planes):
+        together |= plane.astype(np.int64) << 8 * k
     columns: list[np.ndarray] = []
     for coded, reference in zip(together, arrays["references"], strict=True):
+        if not NONE <= reference < len(columns):
+            raise ValueError(f"attack {len(columns)} follows attack {reference}, which comes later")
         columns.append(_decoded(coded, columns[reference] if reference != NONE else None))
     *by_attack, bits = columns
     ranks = np.stack(by_attack, axis=1) if by_attack else np.zeros((len(bits), 0, bits.shape[1]))
     kind = np.uint16 if ranks.max(initial=0) < 2**16 else np.uint32
     return ranks.astype(kind), bits.astype(np.uint16).view(np.float16)
+
+
+def _checked_shape(said: np.ndarray, planes: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """The shape (attacks + 1, rows, n) of all planes, before memory is taken for it."""
+    shape = tuple(said.tolist())
+    if len(shape) != 3 or any(plane.shape != shape for plane in planes):
+        raise ValueError(f"ranks of shape {shape} do not fit their bytes")
+    if shape[0] < 1 or min(shape) < 0 or (not planes and math.prod(shape) > MOST_ZEROS):
+        raise ValueError(f"ranks of shape {shape} have no bytes")
+    return shape
 
 
 def _coded(column: np.ndarray, reference: np.ndarray | None) -> np.ndarray:

@@ -20,8 +20,6 @@ axis, each record's loss, is kept beside them as float16.
 from __future__ import annotations
 
 import json
-import os
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -33,6 +31,7 @@ import numpy as np
 from mialib import metrics
 from mialib.errors import as_array, as_path, check_choice, check_range, plain_tuple
 from mialib.estimates import Estimate
+from mialib.foreign import atomically, parse_json, read_arrays, shown
 from mialib.results.packing import packed, unpacked
 from mialib.results.repeats import RecordCounts, over_seeds_and_records, record_counts
 from mialib.signals import as_rows
@@ -467,60 +466,54 @@ class Results:
             "rows": [asdict(row) for row in self.rows],
             "about": self.about,
         }
-        unfinished = path.with_name(f".{path.stem}-{os.urandom(4).hex()}.npz")
-        try:
+        with atomically(path) as unfinished, unfinished.open("wb") as file:
             np.savez_compressed(
-                unfinished,
+                file,
                 contents=np.array(json.dumps(about, ensure_ascii=False)),
                 **packed(self.ranks, self.losses),  # type: ignore[arg-type]
                 thresholds=self.thresholds,
                 correct=np.packbits(self.correct, axis=-1),
                 is_member=self.is_member,
             )
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
 
     @classmethod
     def read(cls, path: Path) -> Results:
         """The results that `save` wrote."""
         path = as_path(path)
         try:
-            # np.load would take a file of another kind for a pickle.
-            with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as file:
-                contents = json.loads(str(file["contents"]))
-                arrays = {name: file[name] for name in file.files if name != "contents"}
-        except FileNotFoundError:
-            raise
-        except Exception as error:  # A damaged byte may trip any of the readers beneath.
-            raise ValueError(
-                f"{path.name} is not a whole results file ({error}). Make it again with mialib run."
-            ) from None
-        found = contents.get("version") if isinstance(contents, dict) else None
-        if found not in READABLE:
-            raise ValueError(
-                f"{path.name} has version {found}, and this mialib reads "
-                f"{' and '.join(map(str, READABLE))}. "
-                "Make it again with mialib run."
-            )
-        try:
+            arrays = read_arrays(path)
+            contents = parse_json(str(arrays.pop("contents")))
+            _check_version(contents)
             return cls(**_fields(contents, arrays))
-        except KeyError as error:  # A damaged name hides what it names.
+        except (ValueError, TypeError, LookupError) as error:  # A damaged name hides what it names.
+            said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
             raise ValueError(
-                f"{path.name} is not a whole results file (it lacks {error}). "
+                f"{shown(path.name)} is not a whole results file ({said}). "
                 "Make it again with mialib run."
             ) from None
+
+
+def _check_version(contents: dict[str, Any]) -> None:
+    found = contents.get("version")
+    if found not in READABLE:
+        readable = " and ".join(map(str, READABLE))
+        raise ValueError(f"it has version {shown(found)}, and this mialib reads {readable}")
 
 
 def _fields(contents: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """What a file holds, as `Results` takes it."""
+    rows = tuple(_row(described) for described in contents["rows"])
+    attacks = tuple(contents["attacks"])
+    is_member = arrays["is_member"]
+    bits = arrays["correct"]
+    if bits.shape != (len(rows), (is_member.size + 7) // 8):
+        raise ValueError(f"{len(rows)} rows do not fit what was classified, {bits.shape}")
+    correct = np.unpackbits(bits, axis=-1, count=is_member.size)
     packing = _plain_bytes if contents["version"] == 1 else unpacked
     ranks, losses = packing(arrays)
-    is_member = arrays["is_member"]
-    correct = np.unpackbits(arrays["correct"], axis=-1, count=len(is_member))
     return {
-        "rows": tuple(Row(**row) for row in contents["rows"]),
-        "attacks": tuple(contents["attacks"]),
+        "rows": rows,
+        "attacks": attacks,
         "ranks": ranks,
         "thresholds": arrays["thresholds"],
         "losses": losses,
@@ -528,6 +521,15 @@ def _fields(contents: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str
         "is_member": is_member,
         "about": contents["about"],
     }
+
+
+def _row(described: dict[str, Any]) -> Row:
+    row = Row(**described)
+    kinds = {"settings": dict, "seed": int, "accuracy": dict, "facts": dict, "key": str}
+    for name, kind in kinds.items():
+        if not isinstance(getattr(row, name), kind):
+            raise ValueError(f"the {name} of a row should be a {kind.__name__}")
+    return row
 
 
 def _plain_bytes(arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ from mialib.course.arena import Arena, Contender
 from mialib.course.figures.privacy import FPRS
 from mialib.course.plots import Picture
 from mialib.course.statistics import FeaturePlane
+from mialib.epsilon import dp_sgd
 from mialib.estimates import Estimate
 from mialib.experiments import Results
 from mialib.results.edges import EDGES, MARGINS
@@ -110,6 +111,7 @@ REACHED = {
     "undefended": figures.reach(np.stack([FPRS, FPRS**0.3]), members=1000, non_members=1000),
     "private": figures.reach(FPRS[None], members=1000, non_members=1000),
 }
+GUARANTEES = {name: dp_sgd(sigma=1.0, sample_rate=0.01, steps=1000) for name in REACHED}
 PERCENT = {"counted": [30.1, 20.2, 10.3], "paper": [30.1, 20.0, 10.3]}
 LEVEL = (Estimate(0.56, 0.55, 0.57), Estimate(50.0, 46.0, 54.0))
 FACTORS = [factor.support().astype(float) for factor in chains.smallest(16, 36, 2)]
@@ -264,6 +266,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "plane": lambda: figures.plane(small_arena()),
     "plane picked": lambda: figures.plane(small_arena(), number="AUC", defense="ℓ1", strength=0.0),
     "plane without the attack": lambda: figures.plane(small_arena(), attack="LiRA"),
+    "accusations": lambda: figures.accusations(MEMBER, NON_MEMBER, threshold=0.1, prior=0.01),
     "duel": lambda: figures.duel(small_arena(), "ℓ1", "ℓ2"),
     "board": lambda: figures.board(STANDINGS),
     "p1_map": lambda: figures.p1_map(
@@ -330,6 +333,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "margins": lambda: figures.margins(
         {"one": with_margins(MARGIN_COUNTS), "other": with_margins(FAR_OUT)}, columns=3
     ),
+    "ceilings": lambda: figures.ceilings(REACHED, GUARANTEES, delta=1e-5),
     "promise": lambda: figures.promise(REACHED, epsilon=1.0, delta=1e-5),
     "pipeline": pipeline,
     "round_view": lambda: round_view(36),
