@@ -3,12 +3,14 @@
     signals = ask(model, side, rotations=rotation_degrees(4), noise=True, gradient=True)
     signals.logits                      # (n, classes): members first, then non-members
     signals.column("rotations")         # (n, 9) bool: is the label still predicted?
+    ask_about(model, records)           # records of which nobody says who is a member
 
 Every question takes a model and records, so it serves a network of one's own as well as a stored
 run (`Run.ask`). From top to bottom: where a model is; its answers (`predict`, `collect`); several
-questions at once (`ask`); turned and shifted copies; noise, input gradients and margins. Copies are
-made from the records as they are stored, before scaling. Introduced in notebooks 01 (`predict`,
-`collect`), 03 (noise) and 04 (copies, gradients).
+questions at once (`ask`); turned and shifted copies; noise, input gradients and margins; the way to
+the boundary, by labels alone; losses over checkpoints. Copies are made from the records as they are
+stored, before scaling. Introduced in notebooks 01 (`predict`, `collect`), 03 (noise) and 04
+(copies, gradients).
 """
 
 import warnings
@@ -16,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy
@@ -34,6 +36,9 @@ T = TypeVar("T")
 Pair = tuple[Tensor, Tensor]  # x and y on the device
 BATCH = 500  # records that a model is asked about at once
 LARGEST_SEED = 2**63 - 1
+PARTNERS = 10  # The way to the boundary begins towards the nearest of so many records beyond it.
+TURN = 0.5  # how much of the boundary's normal is added to the direction
+RADIUS = 0.1  # how far around a boundary point labels are asked for, as a share of the distance
 
 
 # Where a model is, and in which mode.
@@ -167,6 +172,9 @@ def ask(
     shifts: Iterable[tuple[int, int]] = (),
     noise: bool = False,
     gradient: bool = False,
+    inputs: bool = False,
+    boundary: bool = False,
+    checkpoints: Iterable[nn.Module] | None = None,
 ) -> Signals:
     """The model's signals with the columns that `extra_columns` describes."""
     columns = extra_columns(
@@ -176,8 +184,21 @@ def ask(
         shifts=shifts,
         noise=noise,
         gradient=gradient,
+        inputs=inputs,
+        boundary=boundary,
+        checkpoints=checkpoints,
     )
     return replace(collect(model, side), extra=columns)
+
+
+def ask_about(model: nn.Module, records: Records, **queries: Any) -> Signals:
+    """The model's signals on records of which nobody says who is a member, such as a population.
+
+    The questions are those of `extra_columns`.
+    """
+    logits = predict(model, records)
+    columns = extra_columns(model, records, **queries)
+    return Signals(logits, records.y, record_index=records.index, extra=columns)
 
 
 def extra_columns(
@@ -188,14 +209,20 @@ def extra_columns(
     shifts: Iterable[tuple[int, int]] = (),
     noise: bool = False,
     gradient: bool = False,
+    inputs: bool = False,
+    boundary: bool = False,
+    checkpoints: Iterable[nn.Module] | None = None,
 ) -> dict[str, np.ndarray]:
     """What some attacks ask beside the logits, by name, one row per record.
 
     `rotations` (such as `rotation_degrees(4)`) and `shifts` (such as `l1_shifts(1)`) ask about
     copies: (n, copies) bool, whether the label is still predicted. `noise` gives "noise" (n,
-    classes); `gradient` gives "gradient_l1" and "gradient_l2" (n,).
+    classes); `gradient` gives "gradient_l1" and "gradient_l2" (n,); `inputs` puts what the model
+    sees of each record into "inputs" (n, …). `boundary` gives "boundary" (n,), by about 300 labels
+    for each record; `checkpoints`, the model as it was earlier, "trajectory" (n, checkpoints).
     """
-    check_flag(noise=noise, gradient=gradient)
+    check_records(records=records)
+    check_flag(noise=noise, gradient=gradient, inputs=inputs, boundary=boundary)
     turns = _list_of_degrees(rotations)
     moves = _list_of_shifts(shifts)
     columns = {}
@@ -209,6 +236,12 @@ def extra_columns(
         l1, l2 = gradient_norms(model, records, p=(1, 2))
         columns["gradient_l1"] = l1
         columns["gradient_l2"] = l2
+    if inputs:
+        columns["inputs"] = records.scaled()
+    if boundary:
+        columns["boundary"] = boundary_distances(model, records).distance
+    if checkpoints is not None:
+        columns["trajectory"] = loss_trajectory(checkpoints, records)
     return columns
 
 
@@ -413,6 +446,172 @@ def _last_linear(model: nn.Module) -> nn.Linear:
     if not layers:
         raise ValueError(f"`classify` of {type(model).__name__} has no linear layer.")
     return layers[-1]
+
+
+# The distance to the boundary, by labels alone.
+
+
+class Boundary(NamedTuple):
+    """How far each record is from another label, (n,), and how many labels were asked for."""
+
+    distance: np.ndarray
+    queries: int
+
+
+def boundary_distances(
+    model: nn.Module,
+    records: Records,
+    *,
+    rounds: int = 10,
+    probes: int = 20,
+    steps: int = 8,
+    seed: int = 0,
+) -> Boundary:
+    """ℓ2 distance from each record, as the model sees it, to an input with another label.
+
+    A short form of HopSkipJump (Chen, Jordan and Wainwright 2020), which sees predicted labels
+    alone. The way leads first towards a record that the model gives another label, and is halved
+    `steps` times to find where the label changes. In each of the `rounds`, the labels of `probes`
+    points around that place tell which way the boundary faces; the way turns there if that makes it
+    shorter. So every distance is that of an input whose label was seen to differ: never below the
+    true one, and nearer to it with more rounds and probes. A record that is classified wrongly has
+    0.
+    """
+    check_range(0, 10_000, whole=True, rounds=rounds)
+    check_range(2, 10_000, whole=True, probes=probes)
+    check_range(1, 50, whole=True, steps=steps)
+    check_range(0, LARGEST_SEED, whole=True, seed=seed)
+    generator = torch.Generator().manual_seed(int(seed))
+    x, y = to_device(records, device_of(model))
+    guesses = logits_of(model, x).argmax(dim=1)
+    is_right = guesses == y
+    partners = _records_of_other_labels(guesses.cpu(), generator)
+
+    def distances(x_right: Tensor, y_right: Tensor, partners_right: Tensor) -> tuple:
+        way = _Way(model, x_right, y_right)
+        way.start(x, partners_right)
+        way.shorten(way.direction, steps)
+        for _ in range(rounds):
+            turned = way.direction + TURN * way.normal(probes, generator)
+            way.shorten(F.normalize(turned, dim=1), steps)
+        return way.distance.cpu(), way.queries
+
+    found = torch.zeros(len(x))
+    queries = len(x)
+    if is_right.any():
+        with torch.no_grad(), eval_mode(model):
+            batches = _by_batches(distances, x[is_right], y[is_right], partners[is_right.cpu()])
+        found[is_right.cpu()] = torch.cat([distance for distance, _ in batches])
+        queries += sum(asked for _, asked in batches)
+    return Boundary(found.numpy(), queries)
+
+
+def _records_of_other_labels(guesses: Tensor, generator: torch.Generator) -> Tensor:
+    """For each record the positions of some that the model gives another label: (n, PARTNERS)."""
+    partners = torch.empty(len(guesses), PARTNERS, dtype=torch.long)
+    for label in guesses.unique():
+        own = guesses == label
+        others = torch.nonzero(~own).flatten()
+        if len(others) == 0:
+            raise ValueError(
+                f"The model gives all {len(guesses)} records the label {int(label)}, so there is "
+                "no boundary to walk to. Ask about records of several classes."
+            )
+        shape = (int(own.sum()), PARTNERS)
+        partners[own] = others[torch.randint(len(others), shape, generator=generator)]
+    return partners
+
+
+class _Way:
+    """The way from each record of a batch to another label: x + distance · direction has one.
+
+    Vectors are flat, (n, numbers of a record); `queries` counts the labels that were asked for.
+    """
+
+    def __init__(self, model: nn.Module, x: Tensor, y: Tensor):
+        self.model = model
+        self.shape = x.shape[1:]
+        self.x = x.flatten(1)
+        self.y = y
+        self.distance = torch.full((len(x),), torch.inf, device=x.device)
+        self.direction = torch.zeros_like(self.x)
+        self.queries = 0
+
+    def start(self, everybody: Tensor, partners: Tensor) -> None:
+        """Look towards the nearest of each record's partners."""
+        for positions in partners.to(self.x.device).T:
+            gap = everybody[positions].flatten(1) - self.x
+            distance = gap.norm(dim=1)
+            is_nearer = distance < self.distance
+            self.distance[is_nearer] = distance[is_nearer]
+            self.direction[is_nearer] = F.normalize(gap[is_nearer], dim=1)
+
+    def differs(self, points: Tensor, rows: Tensor | slice = slice(None)) -> Tensor:
+        """Whether the points, of these rows, have another label than their records: (n,) bool."""
+        self.queries += len(points)
+        logits = _answer(self.model, points.reshape(-1, *self.shape))
+        return logits.argmax(dim=1) != self.y[rows]
+
+    def shorten(self, direction: Tensor, steps: int) -> None:
+        """Go in this direction wherever the label changes before the distance that is known."""
+        reached = self.differs(self.x + self.distance[:, None] * direction)
+        rows = torch.nonzero(reached).flatten()
+        if len(rows) == 0:
+            return
+        x = self.x[rows]
+        along = direction[rows]
+        near = torch.zeros_like(self.distance[rows])
+        far = self.distance[rows]
+        for _ in range(steps):
+            middle = (near + far) / 2
+            is_other = self.differs(x + middle[:, None] * along, rows)
+            far = torch.where(is_other, middle, far)
+            near = torch.where(is_other, near, middle)
+        self.distance[rows] = far
+        self.direction[rows] = along
+
+    def normal(self, probes: int, generator: torch.Generator) -> Tensor:
+        """Which way the boundary faces: the mean step to another label, less that to one's own."""
+        place = self.x + self.distance[:, None] * self.direction
+        radius = RADIUS * self.distance[:, None] / np.sqrt(place.shape[1])
+        steps_to_other = torch.zeros_like(place)
+        all_steps = torch.zeros_like(place)
+        others = torch.zeros_like(self.distance)
+        for _ in range(probes):
+            step = torch.randn(place.shape, generator=generator).to(place.device)
+            is_other = self.differs(place + radius * step)
+            steps_to_other += step * is_other[:, None]
+            all_steps += step
+            others += is_other
+        # Less the mean of all steps, so that a place a little beyond the boundary tilts nothing.
+        share = (others / probes)[:, None]
+        return F.normalize(steps_to_other - share * all_steps, dim=1)
+
+
+# The same model at earlier times.
+
+
+def loss_trajectory(checkpoints: Iterable[nn.Module], records: Records) -> np.ndarray:
+    """Each record's loss under every checkpoint of a training, in their order: (n, checkpoints).
+
+    The checkpoints may come one by one from a generator, so that they need not fit into memory
+    together.
+    """
+    check_records(records=records)
+    is_scalar = getattr(checkpoints, "shape", None) == ()
+    is_one = is_scalar or isinstance(checkpoints, nn.Module | str)
+    if is_one or not isinstance(checkpoints, Iterable):
+        raise TypeError(
+            "checkpoints must be models, one for each epoch, "
+            f"found {type(checkpoints).__name__}. Write [model] for a single one."
+        )
+    losses = [Signals(predict(model, records), records.y).loss() for model in checkpoints]
+    if not losses:
+        raise ValueError("A loss trajectory needs at least one checkpoint, found none.")
+    return np.stack(losses, axis=1)
+
+
+# What the questions share.
 
 
 def _by_batches(ask: Callable[..., T], *tensors: Tensor, size: int = BATCH) -> list[T]:

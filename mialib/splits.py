@@ -3,16 +3,18 @@
     sides = split("six_parts", records, validation=0.1)
     sides["target"].train                       # the target's members
     Side(train=mine, test=yours)                # two datasets of one's own
+    canaries = plant(spare, 200, seed=7)        # records to audit by, each IN by a fair coin
+    canaries.among(sides["target"].train)       # the members with those canaries that fell IN
 
-The schemes are `six_parts` (PAST), `halves` (CRL), `quarters` (sparsity) and `in_out` (reference
-attacks). Each deals positions to its sides, sets a share `validation` of every training part aside,
-and leaves out what its parts do not divide.
+The schemes are `six_parts` (PAST), `halves` (CRL), `quarters` (sparsity), `in_out` (reference
+attacks) and `coins` (audits in one run). Each deals positions to its sides, sets a share
+`validation` of every training part aside, and leaves out what its parts do not divide.
 """
 
 import warnings
 from collections import UserDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -22,6 +24,7 @@ from mialib.errors import check_choice, check_range, plain_number
 
 LARGEST_PLAN = 2**27  # positions that a split may deal, over all its models: a gigabyte of them
 MOST_MODELS = 10_000
+MOST_CANARIES = 100_000
 FEW_COPIES = 0.01  # Of two datasets, this share may be equal by chance.
 
 
@@ -277,11 +280,58 @@ def in_out_mask(n: int, models: int, *, seed: int = 0) -> np.ndarray:
     return np.stack([first, second], axis=1).reshape(models, n)  # from (pairs, 2, n)
 
 
+def coins(
+    records: Records,
+    *,
+    seed: int = 0,
+    validation: float = 0,
+    models: int = 1,
+    inference: float = 0.0,
+) -> Sides:
+    """Audits' split: `model-0`, …; a fair coin for each record and model says who is a member.
+
+    No toss depends on another, as theorems on audits in one run assume (Steinke, Nasr and Jagielski
+    2023). Unlike in the other schemes, `validation` is a share of all records, and is set aside,
+    like `inference`, before the coins are tossed: taken from the members, it would tell of those
+    that are left who is one. A model's test part is what it does not train on.
+    """
+    _check_enough("coins", records, parts=2)
+    check_range(1, np.inf, whole=True, models=models)
+    check_range(0, 0.5, inference=inference, validation=validation)
+    _check_plan(len(records), models=models)
+    order = _shuffled(records, seed)
+    first = round(float(validation) * len(order))
+    last = first + round(float(inference) * len(order))
+    tossed = order[last:]
+    if len(tossed) < 2:
+        raise ValueError("validation and inference leave no records to toss for. Choose less.")
+    plan = {}
+    for k in range(models):
+        is_member = _stream(seed, "coins", k).random(len(tossed)) < 0.5
+        plan[f"model-{k}"] = Positions(
+            train=tossed[is_member],
+            test=tossed[~is_member],
+            inference=order[first:last],
+            validation=order[:first],
+        )
+    return Sides(records, plan)
+
+
+def _stream(seed: int, use: str, number: int = 0) -> np.random.Generator:
+    """Draws for one use of a seed, that have nothing to do with those for another use.
+
+    NumPy fills a short key up with zeros, so no part of a key may be 0: [seed, 0] is [seed].
+    """
+    uses = ("coins", "canaries", "tosses")
+    return np.random.default_rng([int(seed), 1 + uses.index(use), 1 + number])
+
+
 SPLITS: dict[str, Callable[..., Sides]] = {
     "six_parts": six_parts,
     "halves": halves,
     "quarters": quarters,
     "in_out": in_out,
+    "coins": coins,
 }
 
 
@@ -293,6 +343,118 @@ def split(name: str, records: Records, *, seed: int = 0, **options) -> Sides:
         check_choice(f"{name} option", option, tuple(allowed))
     plain = {option: plain_number(value) for option, value in options.items()}
     return scheme(records, seed=plain_number(seed), **plain)
+
+
+# Canaries.
+
+
+@dataclass(frozen=True, eq=False)
+class Canaries:
+    """Records that are planted to audit a training by: they are surely IN or OUT by chance alone.
+
+        signals = replace(query.ask_about(model, canaries.records), is_member=canaries.is_in)
+
+    records  the canaries, IN and OUT
+    is_in    (n,) bool: which a fair coin put into the training set; nothing else depends on it
+    kind     "mislabelled" or "noise"
+    seed     what decided all of it
+    """
+
+    records: Records
+    is_in: np.ndarray
+    kind: str
+    seed: int
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def among(self, train: Records) -> Records:
+        """The training set with the IN canaries behind its own records, which stay as dealt."""
+        if not isinstance(train, Records):
+            raise ValueError(f"Canaries are planted among Records, found {type(train).__name__}.")
+        _check_same_task(train, self.records)
+        _check_disjoint("The training set", train, "the canaries", self.records)
+        if not self.is_in.any():
+            return train
+        own = self.records.take(self.is_in)
+        return replace(
+            train,
+            x=np.concatenate([train.x, own.x]),
+            y=np.concatenate([train.y, own.y]),
+            index=np.concatenate([train.index, own.index]),
+        )
+
+
+def _check_same_task(train: Records, canaries: Records) -> None:
+    """Refuse canaries that the model would see otherwise than its other members."""
+
+    def described(records: Records) -> str:
+        return (
+            f"shape {records.x.shape[1:]}, {records.classes} classes, shift {records.shift} and "
+            f"scale {records.scale}"
+        )
+
+    if described(train) != described(canaries):
+        raise ValueError(
+            f"The training set has records of {described(train)}; the canaries of "
+            f"{described(canaries)}. Make them from the same dataset."
+        )
+
+
+def plant(records: Records, n: int, *, kind: str = "mislabelled", seed: int = 0) -> Canaries:
+    """n canaries, made from `records` that neither training nor evaluation uses.
+
+    "mislabelled": n of the records, each with one of the other labels, all equally likely.
+    "noise": like no record: every number is drawn by itself, evenly over what its channel or
+    feature has in `records`, with any label. A model must learn either by heart, so they show what
+    the training can give away, not what it gives away of others.
+    """
+    if not isinstance(records, Records):
+        raise ValueError(f"Canaries are made from Records, found {type(records).__name__}.")
+    check_choice("kind of canaries", kind, tuple(CANARIES))
+    check_range(0, np.inf, whole=True, seed=seed)
+    check_range(1, MOST_CANARIES, whole=True, n=n)
+    if records.classes < 2:
+        raise ValueError("A canary's label is drawn among at least two classes, found one.")
+    made = CANARIES[kind](records, int(n), _stream(seed, "canaries"))
+    # Nothing about a canary may tell how its coin fell, so the coins are tossed apart.
+    is_in = _stream(seed, "tosses").random(int(n)) < 0.5
+    return Canaries(made, is_in, kind, int(seed))
+
+
+def _mislabelled(records: Records, n: int, rng: np.random.Generator) -> Records:
+    if n > len(records):
+        raise ValueError(
+            f"{n} canaries cannot be made by giving {len(records)} records another label. "
+            "Hand in more records, or plant kind='noise'."
+        )
+    chosen = records.take(rng.choice(len(records), n, replace=False))
+    step = rng.integers(1, records.classes, size=n)
+    return replace(chosen, y=(chosen.y + step) % records.classes)
+
+
+def _noise(records: Records, n: int, rng: np.random.Generator) -> Records:
+    low, high = _extremes(records.x)
+    shape = (n, *records.x.shape[1:])
+    if records.x.dtype.kind == "f":
+        x = rng.uniform(low, high, shape)
+    else:
+        x = rng.integers(low.astype(np.int64), high.astype(np.int64), shape, endpoint=True)
+    x = x.astype(records.x.dtype)
+    y = rng.integers(records.classes, size=n)
+    return replace(records, name=f"{records.name} noise", x=x, y=y, index=np.arange(n))
+
+
+def _extremes(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest and largest value of each channel of images, or of each feature of tables."""
+    axes = tuple(axis for axis in range(x.ndim) if axis != 1)
+    return x.min(axis=axes, keepdims=True)[0], x.max(axis=axes, keepdims=True)[0]
+
+
+CANARIES: dict[str, Callable[[Records, int, np.random.Generator], Records]] = {
+    "mislabelled": _mislabelled,
+    "noise": _noise,
+}
 
 
 # What the schemes share.

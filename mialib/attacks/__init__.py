@@ -6,9 +6,11 @@
     game(bank, target=7).play(RMIA())              # fit, score and every number, played fairly
 
 - `base`: what an attack is: `Attack`, `FittedAttack`, `Need`.
-- `threshold`: `MetricThreshold`, `GradientNorm`; one number per record and a threshold.
-- `neural`, `discriminator`, `augmentation`: networks on outputs, noisy copies, predicted labels;
-  what they share is in `perceptron`.
+- `threshold`: `MetricThreshold`, `GradientNorm`, `BoundaryDistance`; one number per record and a
+  threshold.
+- `neural`, `discriminator`, `augmentation`, `trajectory`: networks on outputs, noisy copies,
+  predicted labels, losses over checkpoints; what they share is in `perceptron`.
+- `quantile`: `QMIA`, the target beside what is expected of a non-member like the record.
 - `lira`, `rmia`, `percentile`: `LiRA`, `RMIA`, `AttackR`, `AttackP`, the target beside other
   models; what they share is in `reference`.
 - `game`: hands out what an attack may see, and plays it.
@@ -29,25 +31,30 @@ from mialib.attacks.game import Game, game, scores_per_target
 from mialib.attacks.lira import LiRA, lira_scores
 from mialib.attacks.neural import NeuralCrl, NeuralPast
 from mialib.attacks.percentile import AttackP, AttackR, attack_r_scores
+from mialib.attacks.quantile import QMIA
 from mialib.attacks.registry import SHADOW_SUITE, Suite, suite
 from mialib.attacks.rmia import RMIA, rmia_scores
 from mialib.attacks.threshold import (
     METRICS,
+    BoundaryDistance,
     GradientNorm,
     MetricThreshold,
     best_threshold,
     loss_score,
 )
+from mialib.attacks.trajectory import LossTrajectory
 
 __all__ = [
     "ATTACKS",
     "METRICS",
+    "QMIA",
     "RMIA",
     "SHADOW_SUITE",
     "Attack",
     "AttackP",
     "AttackR",
     "Augmentation",
+    "BoundaryDistance",
     "Candidate",
     "Discriminator",
     "FittedAttack",
@@ -55,6 +62,7 @@ __all__ = [
     "Game",
     "GradientNorm",
     "LiRA",
+    "LossTrajectory",
     "MetricThreshold",
     "Need",
     "NeuralCrl",

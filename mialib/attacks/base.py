@@ -36,11 +36,14 @@ class Need(StrEnum):
     NOISE = "noisy copies"
     ROTATIONS = "rotations"
     SHIFTS = "shifts"
+    BOUNDARY = "distances to the boundary"
     GRADIENTS = "input gradients"
+    TRAJECTORY = "losses over checkpoints"
     SHADOW = "a shadow"
     REFERENCES = "references"
     IN_REFERENCES = "references that hold the record"
     POPULATION = "a population"
+    INPUTS = "inputs"
 
 
 class UnplayableError(ValueError):

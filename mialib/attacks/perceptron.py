@@ -3,7 +3,7 @@
     network = fit_perceptron(x, is_member, hidden=(64, 32), rate=1e-3, epochs=100, batch=128)
     scores = log_odds(network, target_x, prior=prior_log_odds(is_member))
 
-`neural`, `discriminator` and `augmentation` differ in what they feed it with.
+`neural`, `discriminator`, `augmentation` and `trajectory` differ in what they feed it with.
 """
 
 from __future__ import annotations

@@ -22,9 +22,11 @@ from mialib.attacks.discriminator import Discriminator
 from mialib.attacks.lira import LiRA
 from mialib.attacks.neural import NeuralCrl, NeuralPast
 from mialib.attacks.percentile import AttackP, AttackR
+from mialib.attacks.quantile import QMIA
 from mialib.attacks.reference import ReferenceAttack
 from mialib.attacks.rmia import RMIA
-from mialib.attacks.threshold import GradientNorm, MetricThreshold
+from mialib.attacks.threshold import BoundaryDistance, GradientNorm, MetricThreshold
+from mialib.attacks.trajectory import LossTrajectory
 from mialib.bank import Bank
 from mialib.errors import check_choice
 from mialib.signals import Shadows, Signals
@@ -44,13 +46,16 @@ ATTACKS.update(
         "translation (PAST)": Augmentation("shifts", form="past"),
         "rotation": Augmentation("rotations"),
         "translation": Augmentation("shifts"),
+        "boundary": BoundaryDistance(),
         "gradient ℓ1": GradientNorm("l1"),
         "gradient ℓ2": GradientNorm("l2"),
+        "trajectory": LossTrajectory(),
         "LiRA": LiRA(),
         "LiRA offline": LiRA(online=False),
         "RMIA": RMIA(),
         "Attack R": AttackR(),
         "Attack P": AttackP(),
+        "QMIA": QMIA(),
     }
 )
 
@@ -79,17 +84,22 @@ COLUMNS = {
     Need.NOISE: ("noise",),
     Need.ROTATIONS: ("rotations",),
     Need.SHIFTS: ("shifts",),
+    Need.BOUNDARY: ("boundary",),
     Need.GRADIENTS: ("gradient_l1", "gradient_l2"),
+    Need.TRAJECTORY: ("trajectory",),
 }
 REMEDIES = {
     Need.NOISE: "ask both models with query.ask(…, noise=True)",
     Need.ROTATIONS: "ask both models with query.ask(…, rotations=…)",
     Need.SHIFTS: "ask both models with query.ask(…, shifts=…)",
+    Need.BOUNDARY: "ask both models with query.ask(…, boundary=True)",
     Need.GRADIENTS: "ask both models with query.ask(…, gradient=True)",
+    Need.TRAJECTORY: "ask both models with query.ask(…, checkpoints=…)",
     Need.SHADOW: "train one and give suite(target, shadow=…)",
     Need.REFERENCES: "train some and give suite(target, references=…)",
     Need.IN_REFERENCES: "train some and give suite(target, references=…)",
     Need.POPULATION: "ask the target about known non-members and give Signals(…, population=…)",
+    Need.INPUTS: "ask the target about both, records and population, with inputs=True",
 }
 
 
@@ -182,6 +192,8 @@ def needs_at_hand(
     at_hand |= {need for need, asked in COLUMNS.items() if columns.issuperset(asked)}
     if target.population is not None:
         at_hand.add(Need.POPULATION)
+        if "inputs" in target.extra and "inputs" in target.population.extra:
+            at_hand.add(Need.INPUTS)
     if references is not None:
         if not isinstance(references, Bank):
             raise ValueError(f"References are a Bank, found {type(references).__name__}.")

@@ -6,7 +6,7 @@
 
 `METRICS` has every number by its name. The loss and the true class's confidence rank the records
 alike, since p_y = exp(−loss): they are one attack under two names. Introduced in notebooks 01, 02
-and 04 (`GradientNorm`).
+and 04 (`GradientNorm`). `BoundaryDistance` serves models that give labels alone.
 """
 
 from collections.abc import Callable
@@ -130,6 +130,31 @@ class GradientNorm(Attack):
     def fit(self, shadow: Shadows) -> FittedAttack:
         def score(signals: Signals) -> np.ndarray:
             return -signals.column(f"gradient_{self.norm}").astype(np.float64)
+
+        return fit_thresholds(self, score, pooled_shadow(shadow), per_class=self.per_class)
+
+
+@dataclass(frozen=True)
+class BoundaryDistance(Attack):
+    """A threshold on how far the nearest input with another predicted label is from a record.
+
+    Training pushes the boundary away from members, so the score is the distance (Li and Zhang 2021,
+    Choquette-Choo and others 2021); a record that is classified wrongly has 0. It needs labels
+    alone: `mialib.query.ask(model, side, boundary=True)` walks to the boundary by asking for them.
+    """
+
+    per_class: bool = False
+
+    def __post_init__(self):
+        check_flag(per_class=self.per_class)
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({Need.SHADOW, Need.PREDICTED_LABELS, Need.BOUNDARY})
+
+    def fit(self, shadow: Shadows) -> FittedAttack:
+        def score(signals: Signals) -> np.ndarray:
+            return signals.column("boundary").astype(np.float64)
 
         return fit_thresholds(self, score, pooled_shadow(shadow), per_class=self.per_class)
 

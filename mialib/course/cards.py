@@ -52,11 +52,18 @@ CARDS = {
     "translation (PAST)": Card(_LABELS, "a shadow", "5 queries per record", "a network"),
     "rotation": Card(_LABELS, "a shadow", "2r + 1 queries per record", "a network per class"),
     "translation": Card(_LABELS, "a shadow", "4d + 1 queries per record", "a network per class"),
+    "boundary": Card(_LABELS, "a shadow", "hundreds of queries per record", "a threshold"),
     "gradient ℓ1": Card(
         "weights, label", "a shadow", "1 forward and 1 backward pass per record", "a threshold"
     ),
     "gradient ℓ2": Card(
         "weights, label", "a shadow", "1 forward and 1 backward pass per record", "a threshold"
+    ),
+    "trajectory": Card(
+        "outputs of every checkpoint, label",
+        "a shadow with its checkpoints",
+        "1 query per record and checkpoint, 1 training run",
+        "a network",
     ),
     "LiRA": Card("outputs, label", "references IN and OUT", _MANY_RUNS, "two Gaussians per record"),
     "LiRA offline": Card(
@@ -70,6 +77,9 @@ CARDS = {
     ),
     "Attack R": Card("outputs, label", "references OUT", _MANY_RUNS_ONCE, "nothing: a percentile"),
     "Attack P": Card("outputs, label", "a population", _ONE_QUERY, "nothing: a percentile"),
+    "QMIA": Card(
+        "outputs, label", "a population, the inputs", _ONE_QUERY, "two regressions on the inputs"
+    ),
 }
 
 

@@ -135,9 +135,8 @@ def test_swapping_in_and_out_turns_liras_sign(variance, center, rng):
 def test_signals_that_give_membership_away_have_an_auc_of_one(name):
     table = signals(9)
     sure = np.where(table.is_member, 9.0, -1.0)[:, None] * (np.arange(4) == table.labels[:, None])
-    oracle = replace(
-        table, logits=sure, extra={f"gradient_l{p}": 1.0 - table.is_member for p in (1, 2)}
-    )
+    norms = {f"gradient_l{p}": 1.0 - table.is_member for p in (1, 2)}
+    oracle = replace(table, logits=sure, extra={"boundary": 1.0 * table.is_member, **norms})
     assert metrics.auc(EVERY[name].fit(oracle).score(oracle.public()), table.is_member) == 1
 
 

@@ -21,7 +21,8 @@ from mialib.attacks import (
 
 NAMES = """correctness; loss; max confidence; entropy; modified entropy; loss per class;
 neural (PAST); neural (CRL); discriminator; rotation (PAST); translation (PAST); rotation;
-translation; gradient ℓ1; gradient ℓ2; LiRA; LiRA offline; RMIA; Attack R; Attack P"""
+translation; boundary; gradient ℓ1; gradient ℓ2; trajectory; LiRA; LiRA offline; RMIA; Attack R;
+Attack P; QMIA"""
 ON_REFERENCES = ("LiRA", "LiRA offline", "RMIA", "Attack R", "Attack P")
 by_name = pytest.mark.parametrize("name", ATTACKS)
 
@@ -61,7 +62,7 @@ def test_needs_are_words_of_the_enumeration(name):
     needs = ATTACKS[name].needs
     assert needs
     assert all(isinstance(need, Need) for need in needs)
-    assert (Need.SHADOW in needs) == (name not in ON_REFERENCES)
+    assert (Need.SHADOW in needs) == (name not in (*ON_REFERENCES, "QMIA"))
     assert (Need.REFERENCES in needs) == (name in ON_REFERENCES and name != "Attack P")
 
 
@@ -87,6 +88,8 @@ def test_one_shadow_with_every_query_allows_the_shadow_suite(shadow, target):
         ("rotations", ["rotation (PAST)", "rotation"]),
         ("shifts", ["translation (PAST)", "translation"]),
         ("gradient_l1", ["gradient ℓ1", "gradient ℓ2"]),
+        ("boundary", ["boundary"]),
+        ("trajectory", ["trajectory"]),
     ],
 )
 def test_a_query_that_was_not_asked_is_named(shadow, target, column, lost):
@@ -94,20 +97,24 @@ def test_a_query_that_was_not_asked_is_named(shadow, target, column, lost):
         return replace(table, extra={k: v for k, v in table.extra.items() if k != column})
 
     for pair in ((without(shadow), target), (shadow, without(target))):
-        at_hand = suite(pair[1], shadow=pair[0]).only(SHADOW_SUITE)
-        assert list(at_hand.lacking) == [name for name in lost if name in SHADOW_SUITE]
+        at_hand = suite(pair[1], shadow=pair[0]).without(ON_REFERENCES)
+        assert list(at_hand.lacking) == lost
         for sentence in at_hand.lacking.values():
             assert "query.ask" in sentence
             assert sentence.endswith(".")
 
 
-def test_without_shadow_and_references_only_attack_p_is_left(target):
+def test_without_shadow_and_references_attacks_on_a_population_are_left(target):
     at_hand = suite(target)
-    assert list(at_hand.attacks) == ["Attack P"]
+    assert list(at_hand.attacks) == ["Attack P", "QMIA"]
     assert "a shadow" in at_hand.lacking["loss"]
     assert "references" in at_hand.lacking["RMIA"]
     assert set(at_hand.attacks) | set(at_hand.lacking) == set(ATTACKS)
-    assert "a population" in suite(replace(target, population=None)).lacking["Attack P"]
+    for name in at_hand.attacks:
+        assert "a population" in suite(replace(target, population=None)).lacking[name]
+    unseen = replace(target, population=replace(target.population, extra={}))
+    assert list(suite(unseen).attacks) == ["Attack P"]
+    assert "inputs=True" in suite(unseen).lacking["QMIA"]
 
 
 def test_references_allow_the_reference_attacks():

@@ -180,6 +180,8 @@ QUESTIONS = {
     "noise": lambda model: query.noise_response(model, parts().test, draws=2),
     "gradients": lambda model: query.gradient_norms(model, parts().test, p=(1, 2)),
     "margins": lambda model: query.margins(model, parts().test),
+    "boundary": lambda model: query.boundary_distances(model, parts().test, rounds=2).distance,
+    "trajectory": lambda model: query.loss_trajectory([model], parts().test),
     "logits": lambda model: query.logits_of(
         model, query.to_device(parts().test, query.device_of(model))[0]
     ).cpu(),

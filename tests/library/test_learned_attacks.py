@@ -14,6 +14,7 @@ from mialib.attacks import (
     Augmentation,
     Candidate,
     Discriminator,
+    LossTrajectory,
     MetricThreshold,
     NeuralCrl,
     NeuralPast,
@@ -276,7 +277,9 @@ def test_the_threshold_of_log_odds_is_zero(name):
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 0.5, "0", None])
-@pytest.mark.parametrize("attack", [NeuralPast, NeuralCrl, Discriminator, Augmentation])
+@pytest.mark.parametrize(
+    "attack", [NeuralPast, NeuralCrl, Discriminator, Augmentation, LossTrajectory]
+)
 def test_a_seed_is_a_whole_number(attack, seed):
     with pytest.raises(ValueError, match="seed must be a whole number"):
         attack(seed=seed)

@@ -13,6 +13,7 @@ from mialib import data, models, query, runs
 from mialib.data import Records
 from mialib.query import (
     ask,
+    boundary_distances,
     collect,
     extra_columns,
     gradient_norms,
@@ -389,7 +390,7 @@ def test_members_come_before_non_members(run):
 
 @pytest.mark.parametrize(
     "question",
-    [predict, gradient_norms, margins, noise_response, extra_columns],
+    [predict, gradient_norms, margins, noise_response, boundary_distances, extra_columns],
     ids=lambda question: question.__name__,
 )
 @pytest.mark.parametrize(
@@ -408,7 +409,7 @@ def test_what_cannot_be_asked_is_named(images, question, model, complaint):
 
 @pytest.mark.parametrize("records", [None, np.zeros((4, 64)), "digits"])
 def test_what_is_no_record_is_named(network, records):
-    questions = [predict, gradient_norms, margins, noise_response]
+    questions = [predict, gradient_norms, margins, noise_response, boundary_distances]
     copies = [lambda model, given: rotated(given, 3), lambda model, given: shifted(given, 1, 0)]
     for question in questions + copies:
         with pytest.raises(TypeError, match=f"must be Records, found {type(records).__name__}"):

@@ -7,8 +7,9 @@ import pytest
 from scipy.stats import spearmanr, t
 
 from mialib.attacks import LiRA, scores_per_target
+from mialib.course.tunings import watched_arms
 from mialib.metrics import auc, p1
-from mialib.reproductions import ITEMS, Evidence, ledger
+from mialib.reproductions import ITEMS, Evidence, comparing, ledger
 from mialib.reproductions.past import ITEMS as PAST
 from mialib.reproductions.past import common
 
@@ -163,7 +164,7 @@ def test_a_training_that_diverged_leaves_its_epochs_out(evidence):
     rows = list(found.rows)
     broken = {name: value for name, value in rows[0].settings.items() if name != "epoch"}
     rows[0] = replace(rows[0], settings=broken, failure="It diverged.")
-    moments = common.watched(replace(found, rows=tuple(rows)))["training"]
+    moments = watched_arms(replace(found, rows=tuple(rows)))["training"]
     assert len(moments[0]) == len(moments[1]) - 1
 
 
@@ -173,14 +174,14 @@ def test_the_least_leak_is_sought_among_the_accurate(evidence):
     settings = found.where(defense="RelaxLoss", form="official").settings()
     best = common.least_leak(settings, plain, "mean")
     assert best is not None
-    assert common.is_as_accurate(best, plain)
+    assert common.is_whole_and_accurate(best, plain)
     leaks = [one.by_seed("mean").mean() for one in settings]
     assert best.by_seed("mean").mean() > min(leaks)
 
 
 def test_one_training_has_a_number_and_no_interval():
-    found = common.over_trainings([0.25])
+    found = comparing.over_trainings([0.25])
     assert found.value == 0.25
     assert "one training" in str(found)
-    assert common.ratio_over_trainings([0.5, 2.0]).value == pytest.approx(1.0)
-    assert common.over_trainings([0.9, 1.0], limits=common.SHARE).high == 1.0
+    assert comparing.ratio_over_trainings([0.5, 2.0]).value == pytest.approx(1.0)
+    assert comparing.over_trainings([0.9, 1.0], limits=comparing.SHARE).high == 1.0

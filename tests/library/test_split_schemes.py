@@ -16,6 +16,7 @@ OPTIONS = {
     "halves": {"shadows": 3, "inference": 0.2},
     "quarters": {},
     "in_out": {"models": 4},
+    "coins": {"models": 3},
 }
 numbers = st.integers(24, 300)
 seeds = st.integers(0, 2**32)
@@ -58,7 +59,7 @@ def test_target_and_shadow_share_no_record(scheme, n, seed, validation):
     assert not any(target & shadow for shadow in held.values())
 
 
-@pytest.mark.parametrize("scheme", splits.SPLITS)
+@pytest.mark.parametrize("scheme", [scheme for scheme in splits.SPLITS if scheme != "coins"])
 @given(n=numbers, seed=seeds, validation=shares)
 def test_the_validation_share_comes_out_of_the_training_part(scheme, n, seed, validation):
     records, options = some_records(n), OPTIONS[scheme]
@@ -194,6 +195,9 @@ def test_sides_are_made_one_at_a_time():
         ("six_parts", {"seed": None}, "seed must be a whole number"),
         ("six_parts", {"seed": -1}, "seed must be a whole number"),
         ("in_out", {"seed": 0.5}, "seed must be a whole number"),
+        ("coins", {"models": 0}, "models must be a whole number"),
+        ("coins", {"validation": 0.5, "inference": 0.5}, "leave no records to toss for"),
+        ("coins", {"validation": 0.6}, "validation must be a number in 0 … 0.5"),
         (["six_parts"], {}, "no split"),
     ],
 )
@@ -225,7 +229,8 @@ def test_only_records_are_split(scheme, records):
 
 
 @pytest.mark.parametrize(
-    ("scheme", "need"), [("six_parts", 24), ("halves", 16), ("quarters", 16), ("in_out", 8)]
+    ("scheme", "need"),
+    [("six_parts", 24), ("halves", 16), ("quarters", 16), ("in_out", 8), ("coins", 8)],
 )
 def test_too_few_records_are_refused(scheme, need):
     splits.split(scheme, some_records(need))

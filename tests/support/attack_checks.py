@@ -28,6 +28,10 @@ def signals(seed, *, n=200, gap=2.0, classes=CLASSES):
     norms = {f"gradient_l{p}": rng.exponential(calm) for p in (1, 2)}
     extra = {"noise": rng.exponential(calm[:, None], (n, classes)), **bits, **norms}
     others = Signals(rng.normal(size=(n // 2, classes)), rng.integers(classes, size=n // 2))
+    extra["inputs"] = rng.normal(size=(n, 3))
+    extra["boundary"] = rng.exponential(1 + gap * is_member)
+    extra["trajectory"] = rng.exponential(calm[:, None], (n, 4))
+    others = replace(others, extra={"inputs": rng.normal(size=(n // 2, 3))})
     return Signals(logits, labels, is_member, extra=extra, population=others)
 
 
@@ -77,7 +81,7 @@ def flattened(table):
 METRIC = (
     {name: MetricThreshold(name) for name in METRICS}
     | {f"{name} per class": MetricThreshold(name, per_class=True) for name in METRICS}
-    | {name: ATTACKS[name] for name in ("gradient ℓ1", "gradient ℓ2")}
+    | {name: ATTACKS[name] for name in ("boundary", "gradient ℓ1", "gradient ℓ2")}
 )
 LEARNED = {
     name: ATTACKS[name]
@@ -88,6 +92,7 @@ LEARNED = {
         "rotation",
         "rotation (PAST)",
         "translation (PAST)",
+        "trajectory",
     )
 } | {"neural (PAST), logits": NeuralPast(outputs="logits")}
 REFERENCE = {
@@ -101,7 +106,8 @@ REFERENCE = {
     "RMIA, γ = 2": RMIA(gamma=2.0),
     "RMIA online": RMIA(online=True),
 }
-ON_SIGNALS = METRIC | LEARNED
+ON_POPULATION = {"QMIA": ATTACKS["QMIA"]}
+ON_SIGNALS = METRIC | LEARNED | ON_POPULATION
 EVERY = ON_SIGNALS | REFERENCE
 
 
