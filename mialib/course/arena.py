@@ -28,6 +28,7 @@ import numpy as np
 
 from mialib.errors import as_path, check_choice, check_range
 from mialib.estimates import Estimate
+from mialib.foreign import atomically, in_spreadsheet
 from mialib.results import Results
 from mialib.results.repeats import over_seeds_and_records
 
@@ -403,22 +404,21 @@ def to_csv(
     states = {number: front(arena, number) for number in numbers}
     lines = [_line(one, states) for one in arena.contenders]
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with path.open("w" if overwrite else "x", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(lines[0]))
-            writer.writeheader()
-            writer.writerows(lines)
-    except FileExistsError:
+    if path.exists() and not overwrite:
         raise FileExistsError(
             f"{path.name} is there already. Choose another name, or pass overwrite=True."
-        ) from None
+        )
+    with atomically(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(lines[0]))
+        writer.writeheader()
+        writer.writerows(lines)
     return path
 
 
 def _line(one: Contender, states: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
     line: dict[str, Any] = {
-        "arena": one.ring,
-        "defense": one.defense,
+        "arena": in_spreadsheet(one.ring),
+        "defense": in_spreadsheet(one.defense),
         "strength": one.strength,
         "trainings": len(one.trainings),
         "failed": one.failed,

@@ -1,6 +1,7 @@
 """Numbers that items of several papers need: of single trainings, exact ones, and fair partners.
 
 over_trainings([0.61, 0.66, 0.63])          # the mean and Student's interval; of one, a note
+over_trainings(shares, limits=SHARE)        # an interval that ends at 0 and at 1
 exact(272_474)                              # what was counted needs no interval
 apart(strong, plain, told)                  # what a training tells, seed by seed
 nearest(sparse, dense, aside)               # the setting that comes nearest in a number
@@ -9,9 +10,8 @@ pairs = [(one, nearest(one, others, mean_accuracy)) for one in settings]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from math import isnan, nan
+from collections.abc import Callable, Iterable
+from math import exp, inf, isnan, log, nan
 
 import numpy as np
 
@@ -19,19 +19,31 @@ from mialib.course.statistics import student
 from mialib.estimates import Estimate, words
 from mialib.results import Results, Row
 
+SHARE = (0.0, 1.0)  # the limits of a share
 
-def over_trainings(values: Sequence[float]) -> Estimate:
-    """The mean of what each training gave, with Student's interval; one training has none."""
-    if len(values) > 1:
-        return student(values)
-    value = float(values[0])
+
+def over_trainings(
+    values: Iterable[float], *, limits: tuple[float, float] = (-inf, inf)
+) -> Estimate:
+    """The mean of what each training gave, with Student's interval; one training has none.
+
+    `limits` are those of the number itself, beyond which no interval reaches.
+    """
+    known = [float(value) for value in values]
+    if len(known) > 1:
+        value, low, high = student(known).triple
+        return Estimate(value, max(low, limits[0]), min(high, limits[1]))
+    (value,) = known
     return Estimate(value, note=f"{value:z.3f} (one training, so without an interval)")
 
 
-def share_over_trainings(values: Sequence[float]) -> Estimate:
-    """The same of shares: the interval ends at 0 and at 1."""
-    found = over_trainings(values)
-    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
+def ratio_over_trainings(values: Iterable[float]) -> Estimate:
+    """The geometric mean of ratios, with the interval of their logarithms."""
+    known = [float(value) for value in values]
+    if len(known) == 1:
+        return over_trainings(known)
+    value, low, high = (exp(end) for end in student([log(ratio) for ratio in known]).triple)
+    return Estimate(value, low, high)
 
 
 def exact(value: float) -> Estimate:

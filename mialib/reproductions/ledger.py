@@ -12,7 +12,6 @@ the first line that an item gives to a row.
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from functools import cache
 from math import isnan
 
 from mialib import profiles, progress, shipped
+from mialib.foreign import parse_toml
 from mialib.reproductions.items import NOT_RUN, REAL, STAND_IN, Evidence, Item, Line
 from mialib.reproductions.registry import ITEMS
 from mialib.results import Results
@@ -93,7 +93,7 @@ class Entry:
 def rows() -> tuple[LedgerRow, ...]:
     """The rows in the order of the papers."""
     text = (shipped.FOLDER / "ledger.toml").read_text(encoding="utf-8")
-    return tuple(LedgerRow(**one) for one in tomllib.loads(text)["row"])
+    return tuple(LedgerRow(**one) for one in parse_toml(text)["row"])
 
 
 def entries() -> list[Entry]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import time
 from collections.abc import Sequence
 from math import isnan
@@ -19,6 +18,7 @@ from typing import Any
 
 from mialib import __version__
 from mialib.errors import as_path
+from mialib.foreign import atomically, in_sentence, in_spreadsheet
 from mialib.reproductions.items import Evidence, Item, Line, Made
 from mialib.store import write_json
 
@@ -30,10 +30,10 @@ def write(item: Item, evidence: Evidence, made: Made, out: Path) -> Path:
     folder = as_path(out) / item.name / evidence.profile
     folder.mkdir(parents=True, exist_ok=True)
     for name, picture in made.pictures.items():
-        _write_bytes(folder / f"{name}.png", picture.png)
-        _write_bytes(folder / f"{name}.svg", picture.render("svg"))
-    _write_bytes(folder / "table.csv", as_csv(made.lines).encode())
-    _write_bytes(folder / "table.md", as_markdown(made.lines).encode())
+        _write(folder / f"{name}.png", picture.png)
+        _write(folder / f"{name}.svg", picture.render("svg"))
+    _write(folder / "table.csv", as_csv(made.lines).encode())
+    _write(folder / "table.md", as_markdown(made.lines).encode())
     write_json(folder / "provenance.json", provenance(item, evidence, made))
     return folder
 
@@ -46,7 +46,8 @@ def as_csv(lines: Sequence[Line]) -> str:
     for line in lines:
         own = line.own
         cells = [_number(value) for value in (line.published, *own.triple)]
-        writer.writerow([line.row, line.what, *cells, own.note])
+        told = [in_spreadsheet(line.row), in_spreadsheet(line.what)]
+        writer.writerow([*told, *cells, in_spreadsheet(own.note)])
     return text.getvalue()
 
 
@@ -55,7 +56,7 @@ def as_markdown(lines: Sequence[Line]) -> str:
     rows = ["| | published | found here [95 % interval] |", "|---|---|---|"]
     for line in lines:
         published = "" if line.published is None else f"{line.published:g}"
-        rows.append(f"| {line.what} | {published} | {line.own} |")
+        rows.append(f"| {in_sentence(line.what)} | {published} | {in_sentence(str(line.own))} |")
     return "\n".join(rows) + "\n"
 
 
@@ -89,11 +90,7 @@ def _number(value: float | None) -> str:
     return "" if value is None or isnan(value) else f"{value:.6g}"
 
 
-def _write_bytes(path: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes) -> None:
     """The file is there whole or not at all."""
-    unfinished = path.with_name(f".{path.name}-{os.urandom(4).hex()}")
-    try:
+    with atomically(path) as unfinished:
         unfinished.write_bytes(content)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)

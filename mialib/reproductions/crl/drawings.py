@@ -19,7 +19,7 @@ from mialib.data import Records
 from mialib.defenses import CRL
 from mialib.defenses.crl import CRLState, normalized
 from mialib.query import to_device
-from mialib.reproductions.comparing import over_trainings, share_over_trainings
+from mialib.reproductions.comparing import SHARE, over_trainings
 from mialib.reproductions.crl.common import ACTIVE, DEFAULT, PLANS, components, usual
 from mialib.reproductions.items import Evidence, Item, Line, Made
 from mialib.results import Results
@@ -67,7 +67,7 @@ def fig_2(evidence: Evidence) -> Made:
     for scenario in SCENARIOS:
         shares = [picture.numbers[f"nearer to its center, {scenario}"] for picture in drawn]
         what = f"share of the records that scenario {scenario} brings nearer to their center"
-        lines.append(Line("crl-fig-2", what, None, share_over_trainings(shares)))
+        lines.append(Line("crl-fig-2", what, None, over_trainings(shares, limits=SHARE)))
     return Made({"crl-fig-2": drawn[0]}, tuple(lines))
 
 
@@ -123,7 +123,7 @@ def fig_3(evidence: Evidence) -> Made:
         for part, loss in (("rcl", "center loss"), ("rce", "cross-entropy")):
             what = f"{name}: share of batches whose {loss} is below its α at the end"
             shares = [phase.relaxed() for phase in _phases(one, part)]
-            lines.append(Line("crl-fig-3", what, None, share_over_trainings(shares)))
+            lines.append(Line("crl-fig-3", what, None, over_trainings(shares, limits=SHARE)))
     for name, one in ((ACTIVE, active), (DEFAULT, inert)):
         what = f"{name}: center loss of the last epoch, that of the first being 1"
         fallen = [phase.loss[-1] / phase.loss[0] for phase in _phases(one, "rcl")]

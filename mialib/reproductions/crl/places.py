@@ -10,7 +10,7 @@ import numpy as np
 
 from mialib.course import figures
 from mialib.course.statistics import ROLES, FeaturePlane
-from mialib.reproductions.comparing import apart, over_trainings, share_over_trainings
+from mialib.reproductions.comparing import SHARE, apart, over_trainings
 from mialib.reproductions.crl.common import (
     ACTIVE,
     DEFAULT,
@@ -51,7 +51,7 @@ def _lines_of_places(row: str, arms: dict[str, Results]) -> list[Line]:
     change = apart(arms[ACTIVE], arms["RelaxLoss"], _area)
     lines = [Line(row, f"{ACTIVE} minus RelaxLoss: {area}", None, change)]
     for name, one in arms.items():
-        by_training = share_over_trainings([_area(other) for other in one.rows])
+        by_training = over_trainings([_area(other) for other in one.rows], limits=SHARE)
         lines.append(Line(row, f"{name}: {area}", None, by_training))
     for name, one in arms.items():
         lengths = [other.facts["distances"]["members"]["origin, median"] for other in one.rows]
@@ -92,7 +92,7 @@ def _lines_of_margins(row: str, evidence: Evidence, nine: dict[str, Results]) ->
     for name, one in nine.items():
         what = f"{name}: overlap of the two histograms"
         overlaps = [_overlap(other) for other in one.rows]
-        lines.append(Line(row, what, None, share_over_trainings(overlaps)))
+        lines.append(Line(row, what, None, over_trainings(overlaps, limits=SHARE)))
     return lines
 
 

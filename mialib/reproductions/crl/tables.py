@@ -13,7 +13,7 @@ from mialib import papers
 from mialib.course import plots
 from mialib.course.plots.picture import Picture
 from mialib.estimates import Estimate
-from mialib.reproductions.comparing import share_over_trainings
+from mialib.reproductions.comparing import SHARE, over_trainings
 from mialib.reproductions.crl.common import (
     ACTIVE,
     ATTACKS,
@@ -91,7 +91,7 @@ def _published_difference(row: str, one: Approach, other: Approach) -> float | N
 
 def _cells(one: Results) -> dict[str, Estimate]:
     """A line of Table 1, as shares, by the names of `mialib.papers`."""
-    learned = share_over_trainings([row.accuracy["train"] for row in one.rows])
+    learned = over_trainings([row.accuracy["train"] for row in one.rows], limits=SHARE)
     cells = {"train accuracy": learned, "test accuracy": one.accuracy()}
     return cells | {f"AUC of {attack}": one.auc(attack) for attack in ATTACKS.values()}
 

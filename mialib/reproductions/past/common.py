@@ -2,8 +2,7 @@
 
     tunings(found)                      # PAST's settings by λ and α, as long as usual
     tunings(found, penalty="l2")
-    watched(found)["PAST"]              # every epoch of a tuning, each with all its seeds
-    over_trainings([0.61, 0.66, 0.63])  # the mean and Student's interval; of one, a note
+    least_leak(settings, plain, "highest")
 
 The paper compares defenses at the accuracy of the undefended model: `least_leak` is the setting
 that leaks least among those that are not less accurate. Like the paper, it chooses and judges on
@@ -13,20 +12,20 @@ the same records, so it flatters whoever has more settings.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import exp, inf, isnan, log, nan
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
 
 from mialib import profiles
-from mialib.course.statistics import mean_difference, student
+from mialib.course.statistics import mean_difference
 from mialib.course.tunings import accuracy_apart
 from mialib.defenses import Past
-from mialib.estimates import Estimate, words
-from mialib.reproductions import arms
+from mialib.estimates import Estimate
+from mialib.reproductions import arms, comparing
 from mialib.reproductions.items import Evidence, Line
-from mialib.results import Results, Row
+from mialib.results import Results
 
 Points = list[tuple[Estimate, Estimate]]
 ALL_PROFILES = ("quick", "cpu", "class", "paper")
@@ -37,7 +36,6 @@ ONE_LESS_ACCURATE = Estimate(
 )
 NEAR = 0.01  # Two settings are of equal accuracy up to here.
 NONE_NEAR = Estimate(nan, note=f"no two settings within {NEAR} of accuracy")
-SHARE = (0.0, 1.0)  # the limits of a share
 
 
 class Strength(NamedTuple):
@@ -123,18 +121,15 @@ def least_leak(
 ) -> Results | None:
     """Of the settings that are not less accurate than the undefended model, the one that leaks
     least by `what`; nothing where all are less accurate."""
-    accurate = [one for one in settings if is_as_accurate(one, plain)]
+    accurate = [one for one in settings if is_whole_and_accurate(one, plain)]
     if not accurate:
         return None
     return min(accurate, key=lambda one: one.by_seed(what, *arguments).mean())
 
 
-def is_as_accurate(one: Results, plain: Results) -> bool:
-    """Whether its accuracy is not told to be lower; of one training, the number itself counts."""
-    difference = one.paired(plain, "accuracy")
-    if isnan(difference.low):
-        return difference.value >= 0
-    return words(difference) != "lower" and is_intact(one, plain)
+def is_whole_and_accurate(one: Results, plain: Results) -> bool:
+    """Whether its accuracy is not told to be lower, and no training of it is ruined."""
+    return comparing.is_as_accurate(one, plain) and is_intact(one, plain)
 
 
 def apart_at_best(
@@ -169,30 +164,7 @@ def numbers_first(lines: Iterable[Line]) -> list[Line]:
     return sorted(lines, key=lambda line: isnan(line.own.value))
 
 
-# Epochs.
-
-
-def watched(found: Results) -> dict[str, list[Results]]:
-    """Every epoch of training and of each tuning, by what figures call it; the first is epoch 0.
-
-    Trainings that diverged have no epochs to show, and are left out.
-    """
-    by_arm: dict[str, list[Results]] = {"training": [], "PAST": [], "uniform ℓ1": [], "λ = 0": []}
-    for moment in found.settings():
-        if not all(row.failure for row in moment.rows):
-            by_arm[_arm(moment.rows[0])].append(moment.finished())
-    for moments in by_arm.values():
-        moments.sort(key=lambda moment: moment.rows[0].settings["epoch"])
-    return {arm: moments for arm, moments in by_arm.items() if moments}
-
-
-def _arm(row: Row) -> str:
-    settings = row.settings
-    if settings["defense"] == "Plain":
-        return "training"
-    if settings["lam"] == 0:
-        return "λ = 0"
-    return "PAST" if settings["alpha"] > 0 else "uniform ℓ1"
+# Numbers of a few trainings.
 
 
 def by_seed_and_epoch(moments: Sequence[Results], ask: Callable[[Results], Any]) -> np.ndarray:
@@ -200,33 +172,6 @@ def by_seed_and_epoch(moments: Sequence[Results], ask: Callable[[Results], Any])
     return np.array([ask(moment) for moment in moments], float).T
 
 
-# Numbers of a few trainings.
-
-
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     """Spearman's: whether two rows of numbers rise and fall together."""
     return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1])
-
-
-def over_trainings(
-    values: Iterable[float], *, limits: tuple[float, float] = (-inf, inf)
-) -> Estimate:
-    """The mean over trainings with Student's interval; one training has none.
-
-    `limits` are those of the number itself, beyond which no interval reaches.
-    """
-    known = [float(value) for value in values]
-    if len(known) > 1:
-        value, low, high = student(known).triple
-        return Estimate(value, max(low, limits[0]), min(high, limits[1]))
-    (value,) = known
-    return Estimate(value, note=f"{value:z.3g} (one training, so without an interval)")
-
-
-def ratio_over_trainings(values: Iterable[float]) -> Estimate:
-    """The geometric mean of ratios, with the interval of their logarithms."""
-    known = [float(value) for value in values]
-    if len(known) == 1:
-        return over_trainings(known)
-    value, low, high = (exp(end) for end in student([log(ratio) for ratio in known]).triple)
-    return Estimate(value, low, high)

@@ -10,14 +10,13 @@ from scipy.stats import norm
 
 from mialib.course import figures, plots
 from mialib.course.plots.picture import Picture
+from mialib.course.tunings import watched_arms
 from mialib.estimates import Estimate
+from mialib.reproductions.comparing import SHARE, over_trainings
 from mialib.reproductions.items import Evidence, Item, Line, Made
 from mialib.reproductions.past.common import (
-    SHARE,
     by_seed_and_epoch,
-    over_trainings,
     rank_correlation,
-    watched,
 )
 from mialib.reproductions.past.printed import printed
 from mialib.results import Results
@@ -37,8 +36,8 @@ EPOCHS = {profile: ("epochs",) for profile in NETWORK}
 
 def fig_1(evidence: Evidence) -> Made:
     """(a) Loss gap and advantage during training. (b) How concentrated the gap's gradient is."""
-    training = watched(evidence.results("epochs"))["training"]
-    arms = watched(evidence.results(NETWORK[evidence.profile]))
+    training = watched_arms(evidence.results("epochs"))["training"]
+    arms = watched_arms(evidence.results(NETWORK[evidence.profile]))
     pictures = {"past-fig-1a": _rise(training), "past-fig-1b": concentration_picture(arms)}
     return Made(pictures, (*_lines_of_rise(training), *lines_of_concentration("past-fig-1b", arms)))
 
@@ -113,7 +112,7 @@ def exactly(value: float) -> Estimate:
 
 def fig_2(evidence: Evidence) -> Made:
     """(a) Weights before and after. (b) Gini by epoch of tuning. (c) Loss gap by epoch."""
-    arms = watched(evidence.results("epochs"))
+    arms = watched_arms(evidence.results("epochs"))
     tuned = {arm: moments for arm, moments in arms.items() if arm != "training"}
     pictures = {
         "past-fig-2a": _weights(arms),
@@ -202,7 +201,7 @@ def _lines_of_gap(arms: dict[str, list[Results]]) -> list[Line]:
 
 def fig_11(evidence: Evidence) -> Made:
     """Loss gap and advantage of every attack during training."""
-    training = watched(evidence.results("epochs"))["training"]
+    training = watched_arms(evidence.results("epochs"))["training"]
     attacks = training[0].attacks
     gaps = np.array([one.by_seed("loss_gap").mean() for one in training])
     panels = {

@@ -9,6 +9,7 @@ from mialib.course import figures
 from mialib.course.plots.picture import Picture
 from mialib.estimates import Estimate
 from mialib.reproductions import arms
+from mialib.reproductions.comparing import over_trainings
 from mialib.reproductions.items import Evidence, Item, Line, Made
 from mialib.reproductions.past.common import (
     LESS_ACCURATE,
@@ -20,7 +21,6 @@ from mialib.reproductions.past.common import (
     is_intact,
     least_leak,
     numbers_first,
-    over_trainings,
     told_ruined,
     tunings,
     usual_tuning,

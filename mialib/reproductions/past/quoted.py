@@ -7,6 +7,7 @@ from math import isnan
 
 from mialib.course import plots
 from mialib.course.plots.picture import Picture
+from mialib.course.tunings import watched_arms
 from mialib.estimates import Estimate
 from mialib.reproductions import arms
 from mialib.reproductions.items import Evidence, Item, Line, Made
@@ -15,7 +16,6 @@ from mialib.reproductions.past.common import (
     apart_at_best,
     least_leak,
     numbers_first,
-    watched,
 )
 from mialib.reproductions.past.epochs import LOW, NETWORK, TOP, lines_of_concentration
 from mialib.reproductions.past.planes import at_usual_strength
@@ -38,7 +38,7 @@ METHODS = {"PAST": "Past", "Mixup+MMD": "MixupMMD"}  # by the names that the num
 
 def quoted(evidence: Evidence) -> Made:
     """What the text says, beside what was found here."""
-    moments = watched(evidence.results(NETWORK[evidence.profile]))
+    moments = watched_arms(evidence.results(NETWORK[evidence.profile]))
     lines = (
         *lines_of_concentration("past-quoted-concentration", moments),
         *_lines_of_advantage(evidence),

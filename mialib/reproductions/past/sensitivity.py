@@ -11,14 +11,10 @@ import numpy as np
 from mialib import sensitivity
 from mialib.course import figures, plots
 from mialib.course.plots.picture import Picture
+from mialib.course.tunings import watched_arms
 from mialib.estimates import Estimate
+from mialib.reproductions.comparing import SHARE, over_trainings, ratio_over_trainings
 from mialib.reproductions.items import Evidence, Item, Line, Made
-from mialib.reproductions.past.common import (
-    SHARE,
-    over_trainings,
-    ratio_over_trainings,
-    watched,
-)
 from mialib.reproductions.past.epochs import NETWORK, NORMAL_SHARE
 from mialib.reproductions.past.printed import printed
 from mialib.results import Results
@@ -30,7 +26,7 @@ LAST = "mean sensitivity of the last layer"
 
 
 def _arms(evidence: Evidence) -> dict[str, list[Results]]:
-    return watched(evidence.results(NETWORK[evidence.profile]))
+    return watched_arms(evidence.results(NETWORK[evidence.profile]))
 
 
 # Fig. 10: every module, epoch by epoch.
