@@ -1,5 +1,8 @@
-"""The commands: `mialib run · plans · bank · reproduce · ledger · doctor`; also `python -m mialib`.
+"""The commands: `mialib audit · run · plans · bank · reproduce · ledger · doctor`.
 
+`python -m mialib` is the same.
+
+    mialib audit outputs.npz --out audit.html       # a report on a model of one's own
     mialib plans                            # what can be run, at which profiles
     mialib run past --profile class         # train what is missing, attack, write the results
     mialib run photographs --profile cpu --data cifar10.npz --finished
@@ -19,7 +22,7 @@ import sys
 from collections.abc import Sequence
 
 from mialib import doctor, profiles
-from mialib.cli import reproducing, running
+from mialib.cli import auditing, reproducing, running
 from mialib.experiments import banks, plans
 
 
@@ -48,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands")
+    auditing.add_command(commands)
     run = commands.add_parser("run", help="train, attack and measure what a plan says")
     run.add_argument("plan", help="one of: " + ", ".join(plans.names()))
     run.add_argument("--profile", default="quick", help=", ".join(profiles.NAMES))

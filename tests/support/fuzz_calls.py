@@ -5,6 +5,7 @@ never changed is made once, in the cached functions at the top.
 """
 
 import os
+import tarfile
 import tempfile
 from dataclasses import replace
 from functools import cache
@@ -17,15 +18,18 @@ import torch
 from fuzz_verdict import Call
 from mialib import (
     attacks,
+    audits,
     augment,
     bank,
     configurations,
     data,
     defenses,
+    epsilon,
     errors,
     estimates,
     experiments,
     exposure,
+    foreign,
     metrics,
     models,
     origins,
@@ -107,6 +111,10 @@ def truth() -> np.ndarray:
     return np.arange(40) < 20
 
 
+def guarantee() -> epsilon.Guarantee:
+    return epsilon.promised(1.0, 1e-5)
+
+
 @cache
 def small_bank() -> bank.Bank:
     """Eight models, forty records, and a population."""
@@ -130,10 +138,14 @@ def asked() -> signals.Signals:
         "shifts": rng.random((40, 5)) < 0.5,
         "gradient_l1": rng.random(40),
         "gradient_l2": rng.random(40),
+        "inputs": rng.normal(size=(40, 2)),
+        "boundary": rng.random(40),
+        "trajectory": rng.random((40, 3)),
     }
     one = small_bank().signals(0)
+    population = replace(one.population, extra={"inputs": rng.normal(size=(30, 2))})
     return signals.Signals(
-        one.logits, one.labels, one.is_member, extra=extra, population=one.population
+        one.logits, one.labels, one.is_member, extra=extra, population=population
     )
 
 
@@ -198,6 +210,21 @@ def saved_bank() -> Path:
 def saved_json() -> Path:
     path = folder() / "facts.json"
     store.write_json(path, {"a": 1})
+    return path
+
+
+@cache
+def saved_table() -> Path:
+    path = folder() / "table.csv"
+    path.write_text("label,loss\n0,0.5\n1,1.5\n", encoding="utf-8")
+    return path
+
+
+@cache
+def saved_archive() -> Path:
+    path = folder() / "archive.tgz"
+    with tarfile.open(path, "w:gz") as archive:
+        archive.add(saved_table(), "table.csv")
     return path
 
 
@@ -278,6 +305,32 @@ def write_a_file(place: Path) -> None:
 
 CHAIN = chains.smallest(8, 8, 2)
 
+
+def audit_options() -> dict:
+    return {
+        "attacks": ["loss", "correctness"],
+        "prior": 0.1,
+        "policy": {"advantage": 0.5},
+        "name": "mine",
+        "guarantee": (1.0, 1e-5),
+        "by_coin": True,
+        "seed": 3,
+    }
+
+
+@cache
+def report() -> audits.Audit:
+    return audits.audit.from_outputs(
+        logits=asked().logits, labels=asked().labels, is_member=truth(), attacks=["loss"]
+    )
+
+
+def outputs_file() -> Path:
+    path = folder() / "outputs.npz"
+    replace(asked(), extra={}).save(path)
+    return path
+
+
 CALLS = {
     # Arrays.
     "mialib.errors.check_choice": lambda: Call(
@@ -289,6 +342,31 @@ CALLS = {
     "mialib.errors.plain_tuple": lambda: Call(errors.plain_tuple, [1, 2]),
     "mialib.errors.as_path": lambda: Call(errors.as_path, "file.npz"),
     "mialib.errors.as_array": lambda: Call(errors.as_array, [1.0, 2.0]),
+    "mialib.epsilon.p_value": lambda: Call(
+        epsilon.p_value, 30, guesses=40, records=100, epsilon=0.5, delta=1e-5
+    ),
+    "mialib.epsilon.lower_bound": lambda: Call(
+        epsilon.lower_bound, 30, guesses=40, records=100, delta=1e-5, level=0.95
+    ),
+    "mialib.epsilon.one_run": lambda: Call(
+        epsilon.one_run, scores(), truth(), direction="clearing", halvings=2
+    ),
+    "mialib.epsilon.highest_tpr": lambda: Call(epsilon.highest_tpr, 0.1, epsilon=1.0, delta=1e-5),
+    "mialib.epsilon.largest_advantage": lambda: Call(epsilon.largest_advantage, 1.0, 1e-5),
+    "mialib.epsilon.least_epsilon": lambda: Call(epsilon.least_epsilon, 0.5, 0.1, 1e-5),
+    "mialib.epsilon.Guarantee": lambda: Call(epsilon.Guarantee, [1.0, 2.0], [1e-3, 1e-5]),
+    "mialib.epsilon.Guarantee.epsilon": lambda: Call(guarantee().epsilon, 1e-5),
+    "mialib.epsilon.Guarantee.highest_tpr": lambda: Call(guarantee().highest_tpr, 0.1),
+    "mialib.epsilon.Guarantee.share_used": lambda: Call(guarantee().share_used, [0.5], [0.1]),
+    "mialib.epsilon.Guarantee.contradiction": lambda: Call(
+        guarantee().contradiction, epsilon.one_run(scores(), truth())
+    ),
+    "mialib.epsilon.Guarantee.agreement": lambda: Call(
+        guarantee().agreement, epsilon.one_run(scores(), truth())
+    ),
+    "mialib.epsilon.as_guarantee": lambda: Call(epsilon.as_guarantee, (1.0, 1e-5)),
+    "mialib.epsilon.promised": lambda: Call(epsilon.promised, 1.0, 1e-5),
+    "mialib.epsilon.dp_sgd": lambda: Call(epsilon.dp_sgd, sigma=1.0, sample_rate=0.1, steps=100),
     "mialib.metrics.check": lambda: Call(metrics.check, scores(), truth()),
     "mialib.metrics.roc": lambda: Call(metrics.roc, scores(), truth()),
     "mialib.metrics.auc": lambda: Call(metrics.auc, scores(), truth()),
@@ -326,6 +404,24 @@ CALLS = {
     "mialib.papers.find": lambda: Call(
         papers.find, "sparsity", item="sparsity-quoted", dataset="cifar10", method="Plain"
     ),
+    # What strangers hand over.
+    "mialib.foreign.opened": lambda: Call(foreign.opened, saved_table()),
+    "mialib.foreign.check_unpacked": lambda: Call(foreign.check_unpacked, 10, 5, limit=20),
+    "mialib.foreign.read_arrays": lambda: Call(foreign.read_arrays, saved_signals(), limit=10**6),
+    "mialib.foreign.read_table": lambda: Call(
+        foreign.read_table, saved_table(), texts=("group",), limit=10**6
+    ),
+    "mialib.foreign.read_json": lambda: Call(foreign.read_json, saved_json()),
+    "mialib.foreign.parse_json": lambda: Call(foreign.parse_json, '{"a": 1}'),
+    "mialib.foreign.parse_toml": lambda: Call(foreign.parse_toml, "a = 1"),
+    "mialib.foreign.check_weights": lambda: Call(
+        foreign.check_weights, finished().folder / "weights.safetensors"
+    ),
+    "mialib.foreign.members_of": lambda: Call(foreign.members_of, saved_archive(), limit=10**6),
+    "mialib.foreign.in_sentence": lambda: Call(foreign.in_sentence, "the loss of <b>"),
+    "mialib.foreign.in_spreadsheet": lambda: Call(foreign.in_spreadsheet, "=1+1"),
+    "mialib.foreign.in_markdown": lambda: Call(foreign.in_markdown, "<b>loss</b>"),
+    "mialib.foreign.shown": lambda: Call(foreign.shown, "loss.npz"),
     # Signals and banks.
     "mialib.signals.Signals": lambda: Call(
         signals.Signals,
@@ -381,6 +477,9 @@ CALLS = {
     "mialib.splits.halves": lambda: Call(splits.halves, digits(), shadows=2, inference=0.2),
     "mialib.splits.quarters": lambda: Call(splits.quarters, digits(), validation=0.1),
     "mialib.splits.in_out": lambda: Call(splits.in_out, digits(), models=4),
+    "mialib.splits.coins": lambda: Call(splits.coins, digits(), models=2),
+    "mialib.splits.plant": lambda: Call(splits.plant, members(), 10, kind="noise"),
+    "mialib.splits.Canaries.among": lambda: Call(splits.plant(members(), 10).among, others()),
     "mialib.splits.in_out_mask": lambda: Call(splits.in_out_mask, 40, 8),
     "mialib.splits.split": lambda: Call(splits.split, "six_parts", digits(), validation=0.1),
     # Asking a model.
@@ -405,7 +504,11 @@ CALLS = {
         shifts=((0, 1),),
         noise=True,
         gradient=True,
+        inputs=True,
+        boundary=True,
+        checkpoints=[model()],
     ),
+    "mialib.query.ask_about": lambda: Call(query.ask_about, model(), members()),
     "mialib.query.extra_columns": lambda: Call(
         query.extra_columns, model(), members(), rotations=(-4, 4), shifts=((0, 1),)
     ),
@@ -416,6 +519,10 @@ CALLS = {
     "mialib.query.noise_response": lambda: Call(query.noise_response, model(), members(), draws=2),
     "mialib.query.gradient_norms": lambda: Call(query.gradient_norms, model(), members()),
     "mialib.query.margins": lambda: Call(query.margins, model(), members()),
+    "mialib.query.boundary_distances": lambda: Call(
+        query.boundary_distances, model(), digits(), rounds=1, probes=2, steps=2
+    ),
+    "mialib.query.loss_trajectory": lambda: Call(query.loss_trajectory, [model()], members()),
     # Networks and sparsity.
     "mialib.models.Network": lambda: Call(
         models.Network, torch.nn.Flatten(), torch.nn.Linear(4, 2)
@@ -591,7 +698,6 @@ CALLS = {
     "mialib.store.Store.find": lambda: Call(small_store().find, "key"),
     "mialib.store.Store.get": lambda: Call(small_store().get, "key", write_a_file),
     "mialib.store.write_json": lambda: Call(store.write_json, folder() / "a.json", {"a": 1}),
-    "mialib.store.read_json": lambda: Call(store.read_json, saved_json()),
     "mialib.profiles.load": lambda: Call(profiles.load, "quick"),
     "mialib.store.as_store": lambda: Call(store.as_store, small_store()),
     "mialib.runs.missing": lambda: Call(runs.missing, configuration(), store=run_store()),
@@ -687,6 +793,13 @@ CALLS = {
     "mialib.attacks.neural.NeuralCrl.fit": lambda: Call(attacks.NeuralCrl().fit, asked()),
     "mialib.attacks.neural.NeuralPast.fit": lambda: Call(attacks.NeuralPast().fit, asked()),
     "mialib.attacks.threshold.GradientNorm.fit": lambda: Call(attacks.GradientNorm().fit, asked()),
+    "mialib.attacks.threshold.BoundaryDistance.fit": lambda: Call(
+        attacks.BoundaryDistance().fit, asked()
+    ),
+    "mialib.attacks.trajectory.LossTrajectory.fit": lambda: Call(
+        attacks.LossTrajectory().fit, asked()
+    ),
+    "mialib.attacks.quantile.QMIA.fit": lambda: Call(attacks.QMIA().fit, asked()),
     "mialib.attacks.threshold.MetricThreshold.fit": lambda: Call(
         attacks.MetricThreshold().fit, asked()
     ),
@@ -703,7 +816,10 @@ CALLS = {
     "mialib.attacks.neural.NeuralCrl": lambda: Call(attacks.NeuralCrl, 0),
     "mialib.attacks.threshold.MetricThreshold": lambda: Call(attacks.MetricThreshold, "loss"),
     "mialib.attacks.threshold.GradientNorm": lambda: Call(attacks.GradientNorm, "l2"),
+    "mialib.attacks.threshold.BoundaryDistance": lambda: Call(attacks.BoundaryDistance, False),
+    "mialib.attacks.trajectory.LossTrajectory": lambda: Call(attacks.LossTrajectory, 0),
     "mialib.attacks.lira.LiRA": lambda: Call(attacks.LiRA, True),
+    "mialib.attacks.quantile.QMIA": lambda: Call(attacks.QMIA, 0.01),
     "mialib.attacks.rmia.RMIA": lambda: Call(attacks.RMIA, False, 1.0, 0.3),
     "mialib.attacks.base.FromFunction": lambda: Call(
         attacks.FromFunction, lambda shadow, target: target.loss()
@@ -735,6 +851,46 @@ CALLS = {
     "mialib.attacks.registry.Suite.only": lambda: Call(
         attacks.suite(asked(), shadow=asked()).only, ["loss"]
     ),
+    "mialib.audits.auditing.Auditor.from_model": lambda: Call(
+        audits.audit.from_model,
+        model(),
+        members(),
+        others(),
+        shadows=[(model(), members(), others())],
+        train=lambda records, seed: model(),
+        trainings=4,
+        jobs=1,
+        population=part(40, 50),
+        groups=np.arange(40) % 2,
+        **audit_options(),
+    ),
+    "mialib.audits.auditing.Auditor.from_outputs": lambda: Call(
+        audits.audit.from_outputs,
+        labels=asked().labels,
+        is_member=truth(),
+        logits=asked().logits,
+        inputs=scores()[:, None],
+        groups=np.arange(40) % 2,
+        **audit_options(),
+    ),
+    "mialib.audits.auditing.Auditor.from_file": lambda: Call(
+        audits.audit.from_file, outputs_file(), **audit_options()
+    ),
+    "mialib.audits.auditing.Auditor.from_bank": lambda: Call(
+        audits.audit.from_bank,
+        small_bank(),
+        target=1,
+        groups=np.arange(40) % 2,
+        **audit_options(),
+    ),
+    "mialib.audits.findings.Findings.records": lambda: Call(report().records, 5),
+    "mialib.audits.report.Audit.check": lambda: Call(
+        report().check, end="low", advantage=0.9, auc=1.0
+    ),
+    "mialib.audits.report.Audit.save": lambda: Call(
+        report().save, folder() / "audit.html", records=True
+    ),
+    "mialib.audits.report.Audit.compare": lambda: Call(report().compare, report()),
     "mialib.attacks.registry.Suite.without": lambda: Call(
         attacks.suite(asked(), shadow=asked()).without, ["loss"]
     ),
