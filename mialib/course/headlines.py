@@ -23,6 +23,7 @@ from mialib.course.arena import ACCURACY, LEAKS, Advice, Match
 from mialib.course.plots.spoken import brief
 from mialib.errors import check_choice
 from mialib.estimates import Estimate, Evaluation
+from mialib.foreign import in_markdown
 from mialib.results import Results
 from mialib.results.repeats import InTurn
 
@@ -81,7 +82,7 @@ def repeats(
     """The attacks of these names, a line each: means over trainings, with their intervals."""
     header = ["attack", *NUMBERS]
     lines = [
-        [attack, *(brief(one, digits=3) for one in of_repeats(trainings, attack))]
+        [in_markdown(attack), *(brief(one, digits=3) for one in of_repeats(trainings, attack))]
         for attack in attacks
     ]
     if yours is not None:
@@ -118,11 +119,11 @@ def _pair(name: str, one: Results, other: Results) -> list[str]:
     common = {row.seed for row in one.rows} & {row.seed for row in other.rows}
     asked = PAIRED.values()
     differences = [one.paired(other, *arguments, **options) for arguments, options in asked]
-    return [name, str(len(common)), *(brief(one, digits=3) for one in differences)]
+    return [in_markdown(name), str(len(common)), *(brief(one, digits=3) for one in differences)]
 
 
 def _setting(name: str, trainings: Results, against: Results | None, *, level: bool) -> list[str]:
-    cells = [name, str(len(trainings)), brief(trainings.accuracy())]
+    cells = [in_markdown(name), str(len(trainings)), brief(trainings.accuracy())]
     if level:
         cells.append(brief(trainings.defense_level(), digits=0))
     cells += [brief(one) for one in of_strongest(trainings)]
@@ -148,7 +149,10 @@ def in_turn(reached: Mapping[str, InTurn]) -> Markdown:
     header = ["attack", "AUC", "TPR at 1 % FPR", "TPR at 0.1 % FPR"]
     return _table(
         header,
-        [[name, *(brief(one, digits=3) for one in found)] for name, found in reached.items()],
+        [
+            [in_markdown(name), *(brief(one, digits=3) for one in found)]
+            for name, found in reached.items()
+        ],
     )
 
 
@@ -180,7 +184,8 @@ def matches(found: Iterable[Match]) -> Markdown:
     for one in found:
         gap = f"{abs(one.gap):.3f}" if one.is_close else f"{abs(one.gap):.3f}, too far"
         differences = [brief(one.minus(number), digits=3) for number in (ACCURACY, *LEAKS)]
-        lines.append([one.one.name, one.other.name, gap, *differences])
+        names = [in_markdown(one.one.name), in_markdown(one.other.name)]
+        lines.append([*names, gap, *differences])
     return _table(header, lines)
 
 
@@ -202,7 +207,7 @@ def _advice_line(one: Advice) -> list[str]:
     if one.one is None:
         return [one.need, "nobody in this arena", "–", "–", "–", "–", "–"]
     numbers = [brief(estimate) for estimate in (one.accuracy, one.leak, one.change)]
-    return [one.need, one.one.name, *numbers, f"{one.one.times:.1f}", one.one.extra]
+    return [one.need, in_markdown(one.one.name), *numbers, f"{one.one.times:.1f}", one.one.extra]
 
 
 def _differs(setting: str, family: Sequence[Results]) -> bool:

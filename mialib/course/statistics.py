@@ -5,15 +5,11 @@
 | a few repeats of one training | `student`, `bonferroni`, `spread` |
 | one setting of a plan, or pairs of settings together | `standing`, `mean_difference` |
 | the control that a claim must beat | `fair_control` |
-| what (ε, δ)-differential privacy allows | `highest_tpr`, `largest_advantage` |
-| what an attack refutes | `least_epsilon`, `sure_rates`, `refuted_epsilon` |
+| what the ROC of several attacks refutes | `sure_rates`, `refuted_epsilon` |
 | how far records lie from the boundary | `FeaturePlane`, `boundary_distances` |
 
-An auditor would use the two rows on differential privacy, too: they take rates and counts, and
-nothing of a lesson.
+What differential privacy allows, and what one attack on one model refutes: `mialib.epsilon`.
 
->>> round(float(highest_tpr(0.01, epsilon=1.0, delta=1e-5)), 4)
-0.0272
 >>> spread([0.4, 0.5, 0.6])
 Estimate(value=0.5, low=0.4, high=0.6, note='')
 """
@@ -29,13 +25,12 @@ import scipy.stats
 from numpy.typing import ArrayLike
 
 from mialib import metrics
-from mialib.errors import check_range
+from mialib.epsilon import least_epsilon
 from mialib.estimates import Estimate
 from mialib.results import Results
 from mialib.results.repeats import over_seeds_and_records
 
 ROLES = ("member", "non_member")
-LARGEST_EXPONENT = 700.0  # e^710 is beyond the range of floats.
 
 
 def student(values: Sequence[float]) -> Estimate:
@@ -140,44 +135,6 @@ def mean_difference(
     }
     differences = [draws[id(one)] - draws[id(other)] for one, other in pairs]
     return over_seeds_and_records(np.mean(differences, axis=0))
-
-
-def highest_tpr(fpr: ArrayLike, *, epsilon: float, delta: float) -> np.ndarray:
-    """The highest TPR that (ε, δ)-differential privacy allows at each FPR.
-
-    It is min(e^ε · FPR + δ, 1 − e^−ε · (1 − δ − FPR)), and at most 1.
-    """
-    check_range(0, np.inf, epsilon=epsilon)
-    check_range(0, 1, delta=delta)
-    fpr = np.asarray(fpr, float)
-    with np.errstate(over="ignore", invalid="ignore"):
-        steep = np.where(fpr > 0, np.exp(np.minimum(epsilon, LARGEST_EXPONENT)) * fpr, 0.0) + delta
-    flat = 1 - np.exp(-epsilon) * (1 - delta - fpr)
-    return np.clip(np.minimum(steep, flat), 0, 1)
-
-
-def largest_advantage(epsilon: float, delta: float) -> float:
-    """max TPR − FPR under the promise, where its two lines meet: (e^ε − 1 + 2δ) / (e^ε + 1)."""
-    half = np.tanh(epsilon / 2)  # (e^ε − 1) / (e^ε + 1)
-    return float(half + delta * (1 - half))
-
-
-def least_epsilon(tpr: float, fpr: float, delta: float) -> float:
-    """The smallest ε ≥ 0 of which an attack with these rates does not break the promise.
-
-    The promise is TPR ≤ e^ε · FPR + δ and 1 − FPR ≤ e^ε · (1 − TPR) + δ; ε is infinite where a rate
-    above δ meets 0.
-
-    >>> round(least_epsilon(0.5, 0.1, delta=0.0), 3)
-    1.609
-    >>> least_epsilon(0.3, 0.0, delta=1e-5)
-    inf
-    """
-    needed = [0.0]
-    for rate, limited in ((tpr, fpr), (1 - fpr, 1 - tpr)):
-        if rate > delta:
-            needed.append(float(np.log((rate - delta) / limited)) if limited > 0 else np.inf)
-    return max(needed)
 
 
 class SureRates(NamedTuple):

@@ -40,9 +40,10 @@ from mialib.course.plots.picture import Picture
 from mialib.course.widgets import Explorer, choice, steps
 from mialib.experiments.plans import PlannedRow
 from mialib.experiments.rows import MadeRow, make_row
+from mialib.foreign import read_json
 from mialib.query import pick_device
 from mialib.results import Results
-from mialib.store import Store, as_store, read_json
+from mialib.store import Store, as_store
 from mialib.training import Defense, DivergedError, Recipe
 
 BUTTON = "Train this point"

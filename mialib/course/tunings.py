@@ -100,10 +100,16 @@ def nearest(one: Results, controls: Mapping[float, Results]) -> float:
 
 
 def watched_arms(watched: Results) -> dict[str, list[Results]]:
-    """Every epoch of the training, and of each way to go on from it, by what figures call it."""
+    """Every epoch of the training, and of each way to go on from it, by what figures call it.
+
+    The first is epoch 0. Trainings that diverged have no epochs to show, and are left out.
+    """
     by_arm: dict[str, list[Results]] = {"training": [], "PAST": [], "uniform ℓ1": [], "λ = 0": []}
     for moment in watched.settings():
-        by_arm[_arm(moment.rows[0].settings)].append(moment)
+        if not all(row.failure for row in moment.rows):
+            by_arm[_arm(moment.rows[0].settings)].append(moment.finished())
+    for moments in by_arm.values():
+        moments.sort(key=lambda moment: moment.rows[0].settings["epoch"])
     return {arm: moments for arm, moments in by_arm.items() if moments}
 
 

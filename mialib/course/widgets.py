@@ -144,7 +144,7 @@ def _labelled(label: str) -> dict[str, Any]:
     return {
         "description": label,
         TOOLTIP: label,
-        "layout": ipywidgets.Layout(width="100%", max_width="520px"),
+        "layout": ipywidgets.Layout(width="100%", max_width="640px"),
         "style": {"description_width": "190px"},
     }
 

@@ -186,9 +186,9 @@ apart = plain.by_seed("advantage", "loss")
 # | **Where membership lives** | [06 simple defenses](06_simple_defenses.ipynb) · [07 loss-gap sensitivity](07_sensitivity.ipynb) · [08 PAST](08_past.ipynb) · [09 its ablations](09_past_ablations.ipynb) |
 # | **Defenses by the loss** | [10 RelaxLoss and CRL](10_crl.ipynb) · [11 learned defenses](11_learned_defenses.ipynb) |
 # | **Sparsity** | [12 magnitude pruning](12_magnitude_pruning.ipynb) · [13 butterfly](13_butterfly.ipynb) |
-# | **Putting it together** | [14 the arena](14_arena.ipynb) · [15 paper versus code](15_paper_versus_code.ipynb) · 16 audit your own model |
+# | **Putting it together** | [14 the arena](14_arena.ipynb) · [15 paper versus code](15_paper_versus_code.ipynb) · [16 audit your own model](16_audit_your_model.ipynb) |
 #
-# Lessons with a link are there; the others are planned. Each opens alone and needs no other notebook's state.
+# Each opens alone and needs no other notebook's state.
 
 # %% [markdown]
 # ## Profiles

@@ -466,6 +466,29 @@ print(f"ε promised: {promised}; refuted: {disproved}")
 # ε = {{epsilon[max(private)]:.1f}} the accuracy is {{private[max(private)].accuracy()}}. A thousand records are a small crowd to hide in.
 
 # %% [markdown]
+# ### One number, or a whole curve
+# An ε belongs to one δ; the same count gives an ε for *every* δ, and all hold at once. Together they are the **ceiling** of every attack. **Predict**: how much of it do ours use?
+
+# %%
+from mialib.epsilon import dp_sgd
+
+recipe, n = profiles.load(PROFILE).images.recipe, int(plain.is_member.sum())
+rate = recipe.batch_size / n  # a batch's share of the members
+steps = recipe.epochs * round(1 / rate)
+names = dict(zip(private, list(reached)[1:], strict=True))  # the names of above, by σ
+guarantees = {name: dp_sgd(sigma=s, sample_rate=rate, steps=steps) for s, name in names.items()}
+for s, name in names.items():
+    assert np.isclose(guarantees[name].epsilon(delta), epsilon[s], rtol=0.01)  # as Opacus counts
+picture = figures.ceilings({name: reached[name] for name in guarantees}, guarantees, delta=delta)
+show(picture, name="11_ceiling")
+most, found = names[max(private)], private[max(private)].highest("tpr", fpr=0.01)
+used = float(guarantees[most].share_used(found.value, 0.01))
+
+# %% [markdown]
+# **What to see.** At σ = {{max(private):g}} and an FPR of 0.01, ε alone would allow a TPR of {{picture.numbers[f"{most} allowed by one pair"]:.2f}}, the whole curve
+# {{picture.numbers[f"{most} allowed"]:.3f}}; our best attack has {{found}} ({{len(private[max(private)])}} trainings), {{used:.0%}} of what the ceiling leaves above guessing. A line above it would be a bug.
+
+# %% [markdown]
 # ## PAST on top
 # Table 2 of the PAST paper tunes models that were trained with another defense, and "consistently achieves higher P1 scores compared to the original defended
 # methods"; P1 joins accuracy and the highest advantage in one number (notebook 06). We tune five starts for {{learned.where(defense="Past").rows[0].settings["epochs"]}} epochs, with the exponent α = 1.5 and three weights λ of the penalty. Tuning drops the first defense, as the

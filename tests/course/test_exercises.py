@@ -16,6 +16,7 @@ from mialib.course import exercises
 from mialib.course.exercises.check import Verdict, check, same_as, shown
 from mialib.defenses.crl import normalized
 from mialib.defenses.relaxloss import soft_loss
+from mialib.metrics import auc
 from mialib.sparsity import chains
 
 LESSONS = sorted(path.stem for path in Path(exercises.__path__[0]).glob("lesson_*.py"))
@@ -225,6 +226,23 @@ def verdicts(aucs, p_values, kept=None):
     return answers
 
 
+def null_band(scores, is_member, rng, *, share=0.95, shuffle=True):
+    """Shuffles who is a member, or only draws members and non-members again."""
+    areas = []
+    for _ in range(300):
+        chosen = rng.permutation(is_member) if shuffle else is_member
+        rows = slice(None) if shuffle else rng.integers(0, len(scores), len(scores))
+        areas.append(auc(scores[rows], chosen[rows]))
+    return np.quantile(areas, [(1 - share) / 2, (1 + share) / 2])
+
+
+def concluded(report, *, blind=True, attack=True):
+    if blind and report.belief.blind.finds_a_shift:
+        return "the two sets differ"
+    found = report.strongest.auc.low > 0.5 if attack else report.utility.accuracy_gap.value > 0.5
+    return "it remembers its members" if found else "nothing found"
+
+
 def apply_factor(entries, x):
     k, t, r, s = entries.shape
     matrix = np.zeros((k, r, t, k, s, t))
@@ -295,6 +313,8 @@ RIGHT = [
     ("check_fewest", lambda *shape: min(map(chains.parameters, chains.chains(*shape, 2)))),
     ("check_last_of_ties", last_of_ties),
     ("check_verdicts", verdicts),
+    ("check_null_band", null_band),
+    ("check_verdict", concluded),
 ]
 
 WRONG = [
@@ -442,6 +462,15 @@ WRONG = [
         lambda aucs, p: [bool(areas.mean() > 0.65) for areas in aucs],
         "own significant AUCs",
     ),
+    (
+        "check_null_band",
+        lambda *given: null_band(*given, shuffle=False),
+        "Are the members shuffled?",
+    ),
+    ("check_null_band", lambda *given: null_band(*given, share=0.5), "Is it 95 %?"),
+    ("check_null_band", lambda *given: null_band(*given)[0], "two numbers"),
+    ("check_verdict", lambda report: concluded(report, blind=False), "'the two sets differ'"),
+    ("check_verdict", lambda report: concluded(report, attack=False), "'it remembers its members'"),
 ]
 
 
@@ -454,7 +483,7 @@ def named(name):
 
 
 def test_every_lesson_has_checks_and_every_check_its_answers():
-    assert len(LESSONS) == 16
+    assert len(LESSONS) == 17
     assert {lesson for lesson, _ in CHECKS} == set(LESSONS)
     names = {name for _, name in CHECKS}
     assert len(names) == len(CHECKS)

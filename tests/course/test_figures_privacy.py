@@ -5,7 +5,7 @@ import pytest
 
 from mialib.course import figures
 from mialib.course.figures.privacy import FPRS
-from mialib.course.statistics import highest_tpr, largest_advantage
+from mialib.epsilon import highest_tpr, largest_advantage
 from mialib.experiments import results
 from small_pictures import PICTURES, REACHED
 
@@ -54,3 +54,14 @@ def test_trainings_reach_what_their_attacks_reach():
     assert (reached.tpr >= of_loss).all()
     assert (reached.sure.tpr <= reached.tpr + 1e-3).all()  # A share is rounded to whole records.
     assert (highest_tpr(FPRS, epsilon=0.0, delta=0.0) <= reached.tpr + 0.05).all()
+
+
+def test_the_ceiling_says_who_crosses_it():
+    picture = PICTURES["ceilings"]()
+    numbers = picture.numbers
+    assert numbers["undefended beyond"] > 0 >= numbers["private beyond"]
+    assert "BREAKS the guarantee" in picture.alt
+    assert numbers["private reached"] == pytest.approx(0.01)
+    assert numbers["private used"] == pytest.approx(0)
+    assert numbers["undefended used"] > 100
+    assert numbers["private allowed"] < numbers["private allowed by one pair"]

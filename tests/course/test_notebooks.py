@@ -41,7 +41,7 @@ def move_all():
             assert not control.continuous_update, f"{name} draws while it is dragged"
             assert control.description, f"{name}: no label"
             assert control.tooltip == control.description, f"{name}: no tooltip"
-            assert control.layout.max_width == "520px" and control.layout.width == "100%"
+            assert control.layout.max_width == "640px" and control.layout.width == "100%"
 move_all()
 print(len(widgets.EXPLORERS), "explorers")
 """

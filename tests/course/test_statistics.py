@@ -9,17 +9,13 @@ from mialib.course.figures.privacy import FPRS
 from mialib.course.statistics import (
     SureRates,
     boundary_distances,
-    highest_tpr,
-    largest_advantage,
-    least_epsilon,
     refuted_epsilon,
     sure_rates,
 )
+from mialib.epsilon import highest_tpr
 from mialib.estimates import Estimate
 from small_pictures import PLANE
 from small_results import results
-
-PROMISES = [(0.0, 0.0), (0.5, 1e-5), (3.0, 0.1), (1000.0, 0.0)]  # ε and δ
 
 
 @pytest.mark.parametrize("values", [[0.4, 0.5, 0.9], [1.0, 2.0], [3.0, 1.0, 4.0, 1.0, 5.0]])
@@ -122,46 +118,6 @@ def test_pairs_take_the_seeds_that_all_have():
         statistics.mean_difference([(weak.seeds([0]), plain.seeds([1]))], "highest")
     with pytest.raises(ValueError, match="one pair of settings at least"):
         statistics.mean_difference([], "highest")
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), PROMISES)
-def test_the_limit_is_that_of_the_two_inequalities(epsilon, delta):
-    fpr = np.linspace(0, 1, 201)
-    tpr = np.linspace(0, 1, 1001)[:, None]
-    factor = np.exp(min(epsilon, 300.0))
-    first = tpr <= factor * fpr + delta + 1e-12
-    second = 1 - fpr <= factor * (1 - tpr) + delta + 1e-12
-    highest = (tpr * (first & second)).max(axis=0)
-    limit = highest_tpr(fpr, epsilon=epsilon, delta=delta)
-    assert np.allclose(limit, highest, atol=1e-3 + 1e-9)
-    advantage = largest_advantage(epsilon, delta)
-    assert advantage - 0.02 <= np.max(limit - fpr) <= advantage + 1e-9
-
-
-def test_at_epsilon_0_no_attack_is_better_than_a_coin():
-    assert np.allclose(highest_tpr(FPRS, epsilon=0.0, delta=0.0), FPRS)
-    assert largest_advantage(0.0, 0.0) == 0
-
-
-@pytest.mark.parametrize("bad", [{"epsilon": -1.0}, {"delta": 2.0}, {"epsilon": float("nan")}])
-def test_a_promise_that_cannot_be_is_refused(bad):
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        highest_tpr(FPRS, **{"epsilon": 1.0, "delta": 0.0} | bad)
-
-
-@pytest.mark.parametrize("tpr", [0.2, 0.5, 0.9])
-@pytest.mark.parametrize("fpr", [0.05, 0.2, 0.7])
-def test_the_least_epsilon_just_keeps_the_promise(tpr, fpr):
-    epsilon = least_epsilon(tpr, fpr, delta=1e-3)
-    assert tpr <= highest_tpr(fpr, epsilon=epsilon, delta=1e-3) + 1e-12
-    if epsilon > 0:
-        assert tpr > highest_tpr(fpr, epsilon=epsilon * 0.999, delta=1e-3)
-
-
-def test_a_certain_answer_needs_an_infinite_epsilon():
-    assert least_epsilon(0.3, 0.0, delta=1e-5) == np.inf
-    assert least_epsilon(1.0, 0.4, delta=1e-5) == np.inf
-    assert least_epsilon(1e-6, 0.0, delta=1e-5) == 0
 
 
 def refuted(tpr) -> float:

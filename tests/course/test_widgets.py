@@ -37,7 +37,7 @@ def explored(monkeypatch):
 @each_control
 def test_a_control_fits_a_narrow_window_and_says_its_name(make):
     control = make()
-    assert (control.layout.width, control.layout.max_width) == ("100%", "520px")
+    assert (control.layout.width, control.layout.max_width) == ("100%", "640px")
     assert control.description
     assert control.tooltip == control.description
     assert control.continuous_update is False

@@ -6,8 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mialib import bank, profiles
+from audited import drawn, trained
+from mialib import profiles
 from mialib.attacks import ATTACKS
+from mialib.audits import AuditError
 from mialib.configurations import Configuration
 from mialib.defenses import DEFENSES
 from mialib.training import Recipe
@@ -20,23 +22,17 @@ def code_of(section: str) -> str:
     return re.search(r"```python\n(.*?)```", README.partition(f"## {section}\n")[2], re.S)[1]
 
 
-def test_your_own_model_is_attacked_by_its_arrays(capsys):
-    letters = bank.load("letters")
-    target = letters.signals(7)
-    shadow = letters.signals(2)
-    space = {
-        "logits": target.logits,
-        "labels": target.labels,
-        "is_member": target.is_member,
-        "shadow_logits": shadow.logits,
-        "shadow_labels": shadow.labels,
-        "shadow_is_member": shadow.is_member,
-    }
-    exec(code_of("Your own model"), space)
-    printed = capsys.readouterr().out
-    assert "loss 0." in printed
-    assert "modified entropy 0." in printed
-    assert "nan" not in printed
+def test_the_five_lines_audit_a_model_of_ones_own(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    space = {"model": trained(), "members": drawn(0), "non_members": drawn(1)}
+    with pytest.raises(AuditError, match="TPR at 1 % FPR"):
+        exec(code_of("Your own model"), space)
+    assert "does better than a guess" in capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "audit.csv",
+        "audit.html",
+        "audit.json",
+    ]
 
 
 @pytest.fixture

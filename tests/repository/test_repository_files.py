@@ -113,7 +113,7 @@ def test_make_test_checks_style_types_and_every_test():
 
 
 def test_the_soak_test_kills_ten_times_as_often_and_hands_in_every_bad_input():
-    kills, rehearsals, fuzz = recipe("soak")
+    kills, rehearsals, fuzz, damaged = recipe("soak")
     assert "MIALIB_REHEARSE=all" in rehearsals
     assert "tests/library/test_rehearsal.py" in rehearsals
     assert "MIALIB_KILLS=200" in kills
@@ -124,6 +124,10 @@ def test_the_soak_test_kills_ten_times_as_often_and_hands_in_every_bad_input():
     assert "tests/library/test_fuzz.py" in fuzz
     test = (ROOT / "tests" / "library" / "test_fuzz.py").read_text(encoding="utf-8")
     assert 'os.environ.get("MIALIB_FUZZ")' in test
+    assert "MIALIB_MUTATIONS=3000" in damaged
+    assert "tests/library/test_foreign_files.py -k damaged" in damaged
+    test = (ROOT / "tests" / "library" / "test_foreign_files.py").read_text(encoding="utf-8")
+    assert 'os.environ.get("MIALIB_MUTATIONS", "6")' in test
 
 
 TARGETS = re.search(r"(?m)^\.PHONY: (.*)$", MAKEFILE)[1].split()

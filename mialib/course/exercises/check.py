@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-# As entities these characters are shown, and never read as Markdown or HTML.
-ENTITIES = str.maketrans({character: f"&#{ord(character)};" for character in "&<>*_`#[]|~$\\"})
+from mialib.foreign import in_markdown
 
 Answer = Callable[..., Any]  # the learner's function
 Ask = Callable[[Answer], "str | None"]  # gives a complaint about an answer, or None
@@ -47,8 +46,7 @@ class Verdict:
 
     def _repr_markdown_(self) -> str:
         mark = "✔" if self.right else "✎"
-        one_line = " ".join(self.detail.splitlines())
-        return f"{mark} **{self.headline}** {one_line.translate(ENTITIES)}".strip()
+        return f"{mark} **{self.headline}** {in_markdown(self.detail)}".strip()
 
 
 def check(ask: Ask) -> Callable[[Answer], Verdict]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mialib.course.exercises.check import Answer, check, same_as
-from mialib.course.statistics import least_epsilon
+from mialib.epsilon import least_epsilon
 
 
 @check

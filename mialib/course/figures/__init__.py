@@ -11,10 +11,11 @@
 | `planes` | accuracy and leakage, a panel for each attack |
 | `relaxation` | CRL's scenarios, the phases of a relaxed loss, three knobs together |
 | `boundary` | distances to the decision boundary, and of features to the origin |
-| `privacy` | what differential privacy promises |
+| `privacy` | what differential privacy promises, and the ceiling of a guarantee |
 | `sparsity` | the pipeline of pruning, one round, defense against accuracy |
 | `arena` | every defense by accuracy, leak and price; two at the same accuracy |
 | `versus` | paper versus code: all differences, and one of them |
+| `accusing` | whom one threshold accuses in a crowd with few members |
 | `butterfly` | one sparse factor, products of them, a network's parameters, matched trainings |
 
     from mialib.course import figures
@@ -29,6 +30,7 @@ from mialib.course.figures.ablation import (
     labelled_planes,
     setting_tables,
 )
+from mialib.course.figures.accusing import accusations
 from mialib.course.figures.arena import duel, plane
 from mialib.course.figures.boundary import features, margins
 from mialib.course.figures.butterfly import (
@@ -45,7 +47,7 @@ from mialib.course.figures.points import (
     point_view,
     standing_of,
 )
-from mialib.course.figures.privacy import Reach, promise, reach, reach_of
+from mialib.course.figures.privacy import Reach, ceilings, promise, reach, reach_of
 from mialib.course.figures.records import images, threshold_view, worlds
 from mialib.course.figures.relaxation import Knobs, Phase, joint_sweep, phases, scenarios
 from mialib.course.figures.sensitivity import (

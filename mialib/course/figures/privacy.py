@@ -3,6 +3,7 @@
 reached = {"undefended": reach_of(plain), "σ = 1": reach_of(private)}
 promise(reached, epsilon=1.0, delta=1e-5)       # a panel for each of the two inequalities
 reached["undefended"].refuted(delta=1e-5)       # the largest ε that the attacks refute
+ceilings({"σ = 1": reached["σ = 1"]}, {"σ = 1": guarantee}, delta=1e-5)     # a panel for each
 """
 
 from __future__ import annotations
@@ -19,13 +20,8 @@ from mialib.course.plots.palette import COLOR, CURVES
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import joint_legend
 from mialib.course.plots.spoken import listed
-from mialib.course.statistics import (
-    SureRates,
-    highest_tpr,
-    largest_advantage,
-    refuted_epsilon,
-    sure_rates,
-)
+from mialib.course.statistics import SureRates, refuted_epsilon, sure_rates
+from mialib.epsilon import Guarantee, highest_tpr, largest_advantage, promised
 from mialib.results import Results
 
 FLOOR = 1e-3  # A thousand records of each kind resolve no smaller rate.
@@ -153,3 +149,70 @@ def _draw_ruled_out(axes: Axes, epsilon: float, delta: float) -> None:
     limit = np.minimum(np.exp(epsilon) * x + delta, 1)
     axes.fill_between(x, limit, 1, **RULED_OUT, label=f"ruled out by ε = {epsilon:.3g}")
     axes.plot(x, limit, color=COLOR["mark"], linewidth=1.2)
+
+
+def ceilings(
+    reached: Mapping[str, Reach], guarantees: Mapping[str, Guarantee], *, delta: float
+) -> Picture:
+    """What attacks reach under the ROC that a guarantee allows, a panel for each name.
+
+    Hatched is what the whole guarantee rules out; the dashed line is what its one pair at `delta`
+    would allow. A guarantee is refuted where the thin line of what is sure enters the hatched part.
+    """
+    x = np.geomspace(FLOOR, 1, 200)
+    ((color, line), *_) = CURVES
+
+    def draw(figure: FigureBase) -> None:
+        panels = figure.subplots(1, len(reached), sharey=True, squeeze=False)[0]
+        for axes, (name, one) in zip(panels, reached.items(), strict=True):
+            guarantee = guarantees[name]
+            limit = guarantee.highest_tpr(x)
+            axes.fill_between(x, limit, 1, **RULED_OUT, label="the guarantee forbids")
+            axes.plot(x, limit, color=COLOR["mark"], linewidth=1.2)
+            one_pair = promised(guarantee.epsilon(delta), delta).highest_tpr(x)
+            style = {"color": COLOR["mark"], "linestyle": "--", "linewidth": 1.2}
+            axes.plot(x, one_pair, **style, label="ε alone allows")
+            label = "best of all attacks"
+            _draw_reach(axes, one, {"color": color, "linestyle": line, "label": label})
+            roc_axes(axes, True, FLOOR)
+            axes.set(title=name, xlabel="FPR", ylabel="TPR" if axes is panels[0] else "")
+        joint_legend(figure, list(panels), columns=3)
+
+    numbers = _ceiling_numbers(reached, guarantees, delta)
+    told = listed(
+        f"{name} allows a TPR of {numbers[f'{name} allowed']:.3g} at FPR 0.01, the attacks have "
+        f"{numbers[f'{name} reached']:.3g}, which {_verdict(numbers[f'{name} beyond'])}"
+        for name in reached
+    )
+    return Picture(
+        draw,
+        alt=f"ROC curves on logarithmic axes, a panel for each of {listed(reached)}. Hatched is "
+        f"what the guarantee rules out. {told}.",
+        caption="The best of all attacks, under the ceiling of the guarantee; dashed, what its one "
+        f"ε at δ = {delta:g} allows. Thin lines: what is sure (95 %, for all points and attacks "
+        "together).",
+        size=(7.6, 3.3),
+        numbers=numbers,
+    )
+
+
+def _ceiling_numbers(
+    reached: Mapping[str, Reach], guarantees: Mapping[str, Guarantee], delta: float
+) -> dict[str, float]:
+    """At FPR 0.01: reached, allowed by all and by one pair, and the share used in percent."""
+    numbers = {}
+    for name, one in reached.items():
+        guarantee = guarantees[name]
+        tpr = one.tpr[np.argmin(np.abs(one.fpr - 0.01))]
+        numbers[f"{name} reached"] = float(tpr)
+        numbers[f"{name} allowed"] = float(guarantee.highest_tpr(0.01))
+        one_pair = promised(guarantee.epsilon(delta), delta)
+        numbers[f"{name} allowed by one pair"] = float(one_pair.highest_tpr(0.01))
+        numbers[f"{name} used"] = 100 * float(guarantee.share_used(tpr, 0.01))
+        beyond = one.sure.tpr - guarantee.highest_tpr(one.sure.fpr)
+        numbers[f"{name} beyond"] = float(beyond.max())
+    return numbers
+
+
+def _verdict(beyond: float) -> str:
+    return "BREAKS the guarantee" if beyond > 0 else "keeps it"

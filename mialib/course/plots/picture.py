@@ -22,11 +22,16 @@ from pathlib import Path
 import matplotlib
 from IPython.display import Markdown, display
 from matplotlib.figure import Figure, FigureBase
+from matplotlib.mathtext import MathTextParser
+from matplotlib.text import Text
 
 from mialib.course.plots.palette import DPI, STYLE
 from mialib.errors import as_path, check_choice
+from mialib.foreign import atomically, in_sentence
 
 SENTENCE_END = re.compile(r"(?<=\.)(?<!Fig\.) ")
+LONGEST_FORMULA = 200  # characters
+FORMULA = re.compile(r"\$[^$]+\$")
 FILE_KINDS = ("png", "svg", "pdf")
 METADATA = {  # what would differ between two files
     "png": {"Software": None},
@@ -55,6 +60,7 @@ class Picture:
         with matplotlib.rc_context(STYLE):
             figure = Figure(figsize=self.size, dpi=DPI, layout="constrained")
             self.draw(figure)
+            _draw_names_plainly(figure)
             figure.savefig(buffer, format=format, metadata=METADATA.get(format))
         return buffer.getvalue()
 
@@ -67,13 +73,12 @@ class Picture:
         kind = check_choice("kind of picture", path.suffix.removeprefix("."), FILE_KINDS)
         content = self.render(kind)
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with path.open("wb" if overwrite else "xb") as file:
-                file.write(content)
-        except FileExistsError:
+        if path.exists() and not overwrite:
             raise FileExistsError(
                 f"{path.name} is there already. Choose another name, or pass overwrite=True."
-            ) from None
+            )
+        with atomically(path) as unfinished:
+            unfinished.write_bytes(content)
         return path
 
     @cached_property
@@ -95,13 +100,31 @@ class Picture:
         return base64.b64encode(self.png).decode()
 
 
+def _draw_names_plainly(figure: Figure) -> None:
+    """A text with dollars that is no formula is drawn as it stands: it may be somebody's name."""
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        if "$" in text.get_text() and not _is_formula(text.get_text()):
+            text.set_parse_math(False)
+
+
+def _is_formula(text: str) -> bool:
+    if len(text) > LONGEST_FORMULA or not FORMULA.fullmatch(text):
+        return False
+    try:
+        MathTextParser("path").parse(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def show(picture: Picture, *, name: str = "") -> None:
     """Display a picture and its caption.
 
     With the variable MIALIB_FIGURES set, also keep it in that folder as NAME.png and NAME.svg.
     """
     display(picture)
-    display(Markdown(f"*{picture.caption}*"))
+    display(Markdown(f"*{in_sentence(picture.caption)}*"))
     folder = os.environ.get("MIALIB_FIGURES")
     if folder and name:
         Path(folder).mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,319 @@
+# ---
+# title: Audit your own model
+# question: What can be said, honestly, of a model that this course has never seen?
+# goals:
+#   - audit a model of your own in five lines, and read the report section by section
+#   - ask first whether the result can be believed
+#   - say what an accusation is worth at a prior
+#   - recognise an audit that was fooled by its data
+#   - state a lower bound on ε as a theorem with its premise
+# needs: notebooks 01, 02 and 03; a training loop in PyTorch
+# read: 30
+# reproduces: no figure; what an audit owes its readers
+# cover: 16_believed
+# ---
+
+# %% [markdown]
+# ## A model that nobody here has seen
+# So far the course trained every model, and knew its members. Now somebody hands us a model. It has no class of `mialib`, no configuration, no run in the store:
+# a plain `nn.Sequential`, and the owner's own training loop. Put yours in its place.
+#
+# One thing the owner must do *before* training: decide by **coin toss** who becomes a member. Then members and non-members differ in nothing else, and whatever an attack finds is the model's doing.
+
+# %%
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from mialib import audit, data
+from mialib.audits import AuditError
+from mialib.course import figures, plots, widgets
+from mialib.course.plots import show
+from mialib.estimates import Estimate, words
+
+letters = data.load("letters", size=4400)
+x = torch.tensor(letters.x / 255, dtype=torch.float32)
+y = torch.tensor(letters.y)
+coins = np.random.default_rng(16).random((2, 2200)) < 0.5  # ours, and later a shadow's
+print(f"{coins[0].sum():,} members and {(~coins[0]).sum():,} non-members")
+
+
+# %%
+def own_model() -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(32 * 4 * 4, 128), nn.ReLU(), nn.Linear(128, letters.classes),
+    )  # fmt: skip
+
+
+def own_training(x: torch.Tensor, y: torch.Tensor, *, seed: int, epochs: int = 60) -> nn.Module:
+    torch.manual_seed(seed)
+    model = own_model()
+    optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
+    for _ in range(epochs):
+        for batch in torch.randperm(len(x)).split(50):
+            optimizer.zero_grad()
+            F.cross_entropy(model(x[batch]), y[batch]).backward()
+            optimizer.step()
+    return model
+
+
+# %% [markdown]
+# ## Five lines
+# **Predict** what the report will say first: a number, or a warning?
+
+# %%
+tossed = torch.tensor(coins[0])
+ours_x, ours_y = x[:2200], y[:2200]
+members, non_members = (ours_x[tossed], ours_y[tossed]), (ours_x[~tossed], ours_y[~tossed])
+model = own_training(*members, seed=0)
+report = audit(model, members, non_members, by_coin=True, name="the owner's letters")
+print(report.summary())
+
+# %% [markdown]
+# `audit` took the model as it is: in eval mode, on its own device, with nothing but `(x, y)`. In {{report.head.seconds:.1f}} seconds it asked {{report.head.members + report.head.non_members:,}} records and played {{len(report.attacks)}} attacks.
+# It says what it could *not* play, too: {{len(report.lacking)}} attacks lack something. For example LiRA: *{{report.lacking["LiRA"]}}*
+
+# %% [markdown]
+# ## Can this be believed?
+# This section comes before every result, because an AUC proves nothing by itself. Three questions:
+#
+# 1. **Could we tell members from non-members without the model?** A *blind baseline*, a classifier that sees inputs and labels and never the model, should be at 0.5.
+# 2. **What would chance do with so few records?** The *null band*: shuffle who is a member, and see where 95 % of the AUCs fall.
+# 3. **Which false-alarm rates can so many non-members resolve?** With fewer than 1,000, one in a thousand is less than one record.
+#
+# **Predict** the width of the null band for {{report.head.members:,}} members.
+
+# %%
+belief = report.belief
+print(belief.blind.sentence)
+print(f"In both sets: {belief.duplicates} records; nearly so: {belief.near_duplicates}.")
+measured = {row.name: row.auc for row in report.attacks}
+shuffled = {name: Estimate(0.5, *band.auc) for name, band in belief.null.items()}
+series = {"measured": measured, "if membership were shuffled": shuffled}
+series["measured"] = {"blind baseline": belief.blind.auc, **measured}
+show(plots.comparison(series, label="AUC", chance=0.5), name="16_believed")
+found_blindly = words(
+    Estimate(*(end - 0.5 for end in belief.blind.auc.triple)),
+    lower="worse than a guess",
+    higher="better than a guess, so nothing else may be believed",
+    same="not told apart from a guess",
+)
+
+# %% [markdown]
+# **What to see.** The blind baseline has an AUC of {{belief.blind.auc}}: {{found_blindly}}. Chance alone puts the loss attack between {{belief.null["loss"].auc.low:.3f}} and {{belief.null["loss"].auc.high:.3f}}; it is at {{measured["loss"].value:.3f}}.
+# Thresholds were *{{belief.threshold}}*: without a shadow, no record is judged by a threshold that it helped to choose.
+
+# %% [markdown]
+# ## Utility beside privacy
+# A model that knows nothing leaks nothing. So the report has both:
+
+# %%
+for name, value in vars(report.utility).items():
+    print(f"{name.replace('_', ' '):<22}{value}")
+
+# %% [markdown]
+# The gap of {{report.utility.accuracy_gap}} between members' and others' accuracy is itself an attack: *correctness* calls a member whoever is classified rightly.
+
+# %% [markdown]
+# ## With a shadow
+# An owner can do what an attacker would: train a second model in the same way on other records. Then thresholds come from the shadow, and attacks that learn join in. **Predict**: will the strongest attack change?
+
+# %%
+theirs = torch.tensor(coins[1])
+their_x, their_y = x[2200:], y[2200:]
+shadow = own_training(their_x[theirs], their_y[theirs], seed=1)
+triple = (shadow, (their_x[theirs], their_y[theirs]), (their_x[~theirs], their_y[~theirs]))
+full = audit(model, members, non_members, shadows=[triple], policy="aisvs", by_coin=True)
+for row in full.table[:6]:
+    print(f"{row['attack']:<18} AUC {row['AUC']}   TPR at 1 % FPR {row['TPR at 1 % FPR']}")
+joined = sorted({row.name for row in full.attacks} - {row.name for row in report.attacks})
+quietly = max(full.attacks, key=lambda row: row.tpr_at_1_percent.value)
+
+# %% [markdown]
+# The shadow brought {{len(joined)}} more attacks ({{", ".join(joined)}}). By AUC the strongest is {{full.strongest.name}} ({{full.strongest.auc}}); at 1 % false alarms it is {{quietly.name}}, which finds {{quietly.tpr_at_1_percent}} of the members. Which attack is strongest may depend on the question, so a report names both.
+
+# %% [markdown]
+# ## What is an accusation worth?
+# In the game, about half of the records were members. In the world few are. Move the **threshold** on the loss and the **prior**, the share of members among all candidates. *Think*: at a prior of 1 %, is there a threshold at which most of the accused are members?
+
+# %%
+loss = -next(row.scores for row in full.attacks if row.name == "loss")
+losses = loss[full.is_member], loss[~full.is_member]
+
+
+def accusation_view(threshold: float = 0.01, prior: float = 0.01) -> plots.Picture:
+    return figures.accusations(*losses, threshold=threshold, prior=prior)
+
+
+widgets.explore(
+    accusation_view,
+    threshold=widgets.log_slider(1e-5, 10, start=0.01, label="threshold on the loss"),
+    prior=widgets.log_slider(0.001, 0.5, start=0.01, label="prior: share of members"),
+)
+
+# %% [markdown]
+# *Without a kernel*: two priors.
+
+# %%
+crowd = plots.small_multiples(accusation_view, prior=[0.5, 0.01])
+show(crowd, name="16_accusations")
+
+# %% [markdown]
+# **What to see.** At a threshold of 0.01, {{crowd.numbers["right at 0.5"]:.0%}} of the accusations are right if half of the candidates are members, and {{crowd.numbers["right at 0.01"]:.1%}} if one in a hundred is: then {{crowd.numbers["others accused at 0.01"]:,.0f}} others are accused beside {{crowd.numbers["members accused at 0.01"]:.0f}} members. The model did not change; the crowd did.
+
+# %% [markdown]
+# ## Who is exposed?
+# An average hides people. The report lists the members that most attacks find, and compares classes, with intervals that are corrected for the number of classes.
+
+# %%
+exposed = full.records(10)
+rows = [one.row for one in exposed]
+names = [f"{chr(65 + one.label)}: {one.found_by}" for one in exposed]
+show(figures.images((255 * members[0][rows]).numpy(), names), name="16_exposed")
+apart = [one for one in full.exposure.slices if not one.difference.note and one.p_value < 0.05]
+compared = [one for one in full.exposure.slices if not one.difference.note]
+
+# %% [markdown]
+# **What to see.** Under each letter stands its class, and how many of {{len(full.attacks)}} attacks find it at {{full.exposure.fpr:.1%}} false alarms; the first is found by {{exposed[0].found_by}}. Of {{len(compared)}} classes that are large enough to compare, {{len(apart)}} {{"is" if len(apart) == 1 else "are"}} told apart from the others.
+
+# %% [markdown]
+# ## What would have fooled us
+# Now a mistake that is easy to make. The members were collected last year, and the non-members yesterday, with another scanner: a little paler. And the audited model is our *shadow*, which was trained on other letters and has **never seen one of either set**. **Predict** what the attacks say of it.
+
+# %%
+pale = (0.55 * non_members[0], non_members[1])
+fooled = audit(shadow, members, pale)
+fair = audit(shadow, members, non_members)
+series = {
+    name: {"blind baseline": one.belief.blind.auc, "strongest attack": one.strongest.auc}
+    for name, one in {"sets alike": fair, "another scanner": fooled}.items()
+}
+show(plots.comparison(series, label="AUC", chance=0.5), name="16_fooled")
+print(fooled.belief.blind.sentence)
+
+# %% [markdown]
+# **What to see.** The strongest attack "finds" members of a network that never saw one: AUC {{fooled.strongest.auc}}, where sets that were drawn alike give {{fair.strongest.auc}}. The network merely answers pale letters differently. Only the blind baseline knows: {{fooled.belief.blind.auc}}. The report says so before anything else.
+# Das, Zhang and Tramèr (2024) found such a shift in eight published benchmarks for large models.
+
+# %% [markdown]
+# ## ε, as a theorem
+# Could this training have been differentially private (notebook 11)? One run can *refute* an ε, and can never prove one. Guess for the surest records; if more guesses are right than ε allows, that ε is wrong. How many to guess is chosen on one half of the records, and the bound is taken on the other.
+
+# %%
+for bound in full.epsilon:
+    print(f"{bound.attack}, {bound.refuted.direction}: {bound.refuted}")
+
+# %% [markdown]
+# There are two directions. *Accusing* says of the highest scores that they are members, and *clearing* says of the lowest that they are not. Privacy forbids both alike, but members are harmed by the first. The premise holds here, because we tossed coins. Never write "ε = …" of such a number: it is a floor.
+
+# %% [markdown]
+# ## For and against
+# A report should not say *safe*. It can hold numbers to rules that somebody has named, and tell every line with its number. A limit of your own can stop a pipeline:
+
+# %%
+for line in full.judgement.lines[:3]:
+    print(f"{line.side}: {line.sentence}")
+try:
+    full.check(advantage=0.1)
+except AuditError as refusal:
+    print("\nstopped:", str(refusal).splitlines()[0])
+
+# %% [markdown]
+# The *upper* end of the interval is held to the limit, so that an audit with ten records cannot pass. What the report suggests to try is measured, too:
+
+# %%
+print(*full.next_steps[:2], sep="\n")
+print("\nNot tested:", *full.not_tested[:3], sep="\n- ")
+
+# %%
+with tempfile.TemporaryDirectory() as folder:
+    full.save(Path(folder) / "audit.html")
+    sizes = {path.name: path.stat().st_size for path in sorted(Path(folder).iterdir())}
+print({name: f"{size / 1000:.0f} kB" for name, size in sizes.items()})
+
+# %% [markdown]
+# `report.save("audit.html")` writes one page without scripts that prints, and the same as data beside it. From a terminal: `mialib audit outputs.npz --out report.html`.
+
+# %% [markdown]
+# ## Exercise 16.1 · difficulty 2/5 · about 10 minutes
+# Where would chance alone put an AUC? Shuffle the membership 500 times, and return the ends between which 95 % of the AUCs lie.
+
+# %%
+from mialib.course.exercises import lesson_16 as checks
+
+
+def null_band(scores: np.ndarray, is_member: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The 2.5 % and the 97.5 % quantile of the AUC of shuffled members: (2,)."""
+    raise NotImplementedError
+
+
+checks.check_null_band(null_band)
+
+# %% [markdown]
+# <details><summary>Hint</summary>`rng.permutation(is_member)` keeps the number of members. `metrics.auc(scores, …)`, then `np.quantile`.</details>
+# <details><summary>Solution</summary>
+#
+# ```python
+# from mialib import metrics
+#
+#
+# def null_band(scores, is_member, rng):
+#     shuffled = [metrics.auc(scores, rng.permutation(is_member)) for _ in range(500)]
+#     return np.quantile(shuffled, [0.025, 0.975])
+# ```
+#
+# The scores hardly matter: without ties, the band depends on the numbers of members and non-members alone.
+# </details>
+
+# %% [markdown]
+# ## Exercise 16.2 · difficulty 3/5 · about 15 minutes
+# You are handed a report. Conclude: `"it remembers its members"`, `"nothing found"` or `"the two sets differ"`. Which question comes first? (Then run it on a model of your own.)
+
+
+# %%
+def verdict(report) -> str:
+    """One of the three sentences."""
+    raise NotImplementedError
+
+
+checks.check_verdict(verdict)
+
+# %% [markdown]
+# <details><summary>Hint</summary>`report.belief.blind.finds_a_shift`, and `report.strongest.auc.low`.</details>
+# <details><summary>Solution</summary>
+#
+# ```python
+# def verdict(report):
+#     if report.belief.blind.finds_a_shift:
+#         return "the two sets differ"
+#     return "it remembers its members" if report.strongest.auc.low > 0.5 else "nothing found"
+# ```
+#
+# With many attacks, taking the strongest and then reading its own interval is a little too eager; the policy `"aisvs"` corrects for their number.
+# </details>
+
+# %% [markdown]
+# ## Recap
+# - Deal members by coin toss *before* training; afterwards an audit needs five lines.
+# - Read *Can this be believed?* first. A network that had seen no record of either set "leaked" them with an AUC of {{fooled.strongest.auc.value:.2f}}, because the sets differed.
+# - Say the counts at a low false-alarm rate and at the prior of the world, not only an AUC.
+# - One run refutes an ε, and never proves one.
+# - A report names what it did not test.
+#
+# ## What this does not show
+# - That a model is safe: attacks only get better, and {{len(full.lacking)}} of ours were not played here.
+# - Other trainings: the intervals are over the records of this one model (notebook 01 has ten trainings).
+# - Text, audio and generative models: `audit` is about classifiers.
+# - Several releases of one model, such as pruned or quantised ones: audit all that you release, together.
+#
+# ## References
+# - D. Das, J. Zhang and F. Tramèr, 2024, *Blind baselines beat membership inference attacks for foundation models*, arXiv 2406.16201.
+# - T. Steinke, M. Nasr and M. Jagielski, 2023, *Privacy auditing with one (1) training run*, arXiv 2305.08846: the bound on ε.
+# - OWASP, *AI Security Verification Standard* 1.0, 11.2: requirements on membership inference.
+# - N. Carlini and others, 2022, *Membership inference attacks from first principles*, arXiv 2112.03570: why low false-alarm rates.
