@@ -167,10 +167,16 @@ def _fault(folder: Path) -> str | None:
     for name, checksum in checksums.items():
         if name != Path(name).name:  # It lies elsewhere, and says nothing of this folder.
             return MANIFEST
-        path = folder / name
-        if not path.is_file() or _checksum(path) != checksum:
-            return path.name
+        if not _is_as_written(folder / name, checksum):
+            return name
     return None
+
+
+def _is_as_written(path: Path, checksum: str) -> bool:
+    try:
+        return path.is_file() and _checksum(path) == checksum
+    except FileNotFoundError:  # Another process moved the folder aside since `is_file` looked.
+        return False
 
 
 def _checksum(path: Path) -> str:

@@ -259,6 +259,21 @@ def test_several_processes_make_each_result_once(store, tmp_path, broken):
     assert sum(line.startswith("warned") for line in lines) == len(left_behind(store))
 
 
+def test_a_folder_that_another_process_moves_aside_meanwhile_is_made_again(store, monkeypatch):
+    folder = store.get("key", writer("key"))
+    checksum = store_module._checksum
+
+    def moved_before_it_is_read(path):
+        if folder.exists():
+            folder.rename(store.root / ".broken-key-0")
+        return checksum(path)
+
+    monkeypatch.setattr(store_module, "_checksum", moved_before_it_is_read)
+    assert store.find("key") is None
+    monkeypatch.setattr(store_module, "_checksum", checksum)
+    assert content(store.get("key", writer("key"))) == expected("key")
+
+
 # ---------------------------------------------------------------- killed at random moments
 
 
