@@ -105,10 +105,16 @@ class Count:
 
 
 @contextmanager
-def shared_bar(description: str, totals: Sequence[int], *, unit: str) -> Iterator[list[Count]]:
-    """One bar over several pieces of work with so many steps each; a `Count` for each piece."""
-    with tempfile.TemporaryDirectory() as folder:
-        counts = [Count(Path(folder, str(k)), total) for k, total in enumerate(totals)]
+def shared_bar(
+    description: str, totals: Sequence[int], *, unit: str, folder: Path | None = None
+) -> Iterator[list[Count]]:
+    """One bar over several pieces of work with so many steps each; a `Count` for each piece.
+
+    The counts lie in a folder of their own, inside `folder` where the processes are on machines
+    that share no other.
+    """
+    with tempfile.TemporaryDirectory(prefix=".counts-", dir=folder) as own:
+        counts = [Count(Path(own, str(k)), total) for k, total in enumerate(totals)]
         with (
             bar(description, total=sum(totals), unit=unit, delay=0) as advance,
             _shown(counts, advance),

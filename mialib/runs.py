@@ -32,7 +32,7 @@ import torch
 from joblib import Parallel, delayed
 from torch import nn
 
-from mialib import __version__, data, defenses, models, progress, query, splits
+from mialib import __version__, clusters, data, defenses, models, progress, query, splits
 from mialib.configurations import CODE_VERSION, Configuration, describe, own_code
 from mialib.errors import check_range
 from mialib.foreign import check_weights, listed, read_arrays, read_json, said
@@ -275,7 +275,9 @@ def _train_side_by_side(chains: Sequence[_Chain], store: Store, jobs: int | None
         jobs = min(jobs, len(chains))
     registered = _registered_here(chains)
     workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    with progress.shared_bar("runs", [chain.epochs for chain in chains], unit="epoch") as counts:
+    epochs = [chain.epochs for chain in chains]
+    folder = clusters.counting_folder(store)
+    with progress.shared_bar("runs", epochs, unit="epoch", folder=folder) as counts:
         work = [
             delayed(_work)(chain, store, registered, count)
             for chain, count in zip(chains, counts, strict=True)

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 
 from mialib import doctor, profiles
 from mialib.cli import auditing, reproducing, running
+from mialib.clusters import ClusterError
 from mialib.experiments import banks, plans
 
 
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         return chosen.command(chosen)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ClusterError) as error:
         print(f"mialib: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -58,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--seeds", type=int, help="how many of each setting; the plan says otherwise")
     run.add_argument("--data", help="an .npz or image folder in place of the profile's download")
     run.add_argument("--jobs", type=int, help="how many rows side by side; one per core, or 1")
+    run.add_argument("--scheduler", help="a Dask cluster that does the work: tcp://HOST:8786")
     run.add_argument(
         "--finished", action="store_true", help="train nothing: write what is finished so far"
     )
@@ -70,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     bank.add_argument("--experiment", default="bank", help=", ".join(banks.EXPERIMENTS))
     bank.add_argument("--data", help="an .npz or image folder in place of the profile's download")
     bank.add_argument("--jobs", type=int, help="how many models side by side; one per core, or 1")
+    bank.add_argument("--scheduler", help="a Dask cluster that does the work: tcp://HOST:8786")
     bank.add_argument("--dry-run", action="store_true", help="only say what is missing")
     bank.set_defaults(command=running.make_bank)
     again = commands.add_parser("reproduce", help="a figure or table of a paper, made anew")

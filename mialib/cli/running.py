@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
-from mialib import data, runs
+from mialib import clusters, data, runs
 from mialib.experiments import PlannedRow, Results, banks, plans, running
-from mialib.store import as_store
+from mialib.store import Store, as_store
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -25,13 +26,19 @@ def run(chosen: argparse.Namespace) -> int:
         return 0
     started = time.perf_counter()
     if not chosen.finished:
-        running.make_all(plan, todo, store, jobs=chosen.jobs)
+        with _workers(chosen.scheduler, store):
+            running.make_all(plan, todo, store, jobs=chosen.jobs)
     made = running.write(plan, planned, store)
     print(f"{made!r} in {time.perf_counter() - started:.0f} s")
     print(f"Written: {running.own_path(plan.name, plan.profile)}")
     _say_failures(made)
     print(table(made))
     return 0
+
+
+def _workers(scheduler: str | None, store: Store) -> AbstractContextManager:
+    """Who does the work: this machine's processes, unless a cluster is named."""
+    return nullcontext() if scheduler is None else clusters.connected(scheduler, store=store)
 
 
 def _say_data(planned: Sequence[PlannedRow]) -> bool:
@@ -105,6 +112,7 @@ def make_bank(chosen: argparse.Namespace) -> int:
     print(f"Missing: {len(todo)} trainings of {epochs:,} epochs in all.")
     if chosen.dry_run:
         return 0
-    path = banks.make(chosen.profile, chosen.experiment, data=chosen.data, jobs=chosen.jobs)
+    with _workers(chosen.scheduler, as_store(None)):
+        path = banks.make(chosen.profile, chosen.experiment, data=chosen.data, jobs=chosen.jobs)
     print(f"Written: {path}")
     return 0

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 
-from mialib import __version__, progress, runs, shipped
+from mialib import __version__, clusters, progress, runs, shipped
 from mialib.configurations import CODE_VERSION, Configuration
 from mialib.data import short_name
 from mialib.errors import check_choice, check_range
@@ -184,7 +184,8 @@ def make_all(plan: Plan, work: Work, store: Store, *, jobs: int | None = None) -
         jobs = -1 if on_cpu else 1
     workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
     title = f"{plan.name} at {plan.profile}"
-    with progress.shared_bar(title, work.epochs_by_row, unit="epoch") as counts:
+    folder = clusters.counting_folder(store)
+    with progress.shared_bar(title, work.epochs_by_row, unit="epoch", folder=folder) as counts:
         tasks = [
             delayed(_make_counted)(row, plan.attacks, plan.facts, store, count)
             for row, count in zip(work.rows, counts, strict=True)
