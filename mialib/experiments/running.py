@@ -9,6 +9,7 @@ One's own results lie in `home()/results/PROFILE/PLAN.npz`; the shipped ones in 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -343,12 +344,16 @@ def _from(path: Path, source: str) -> Results:
 
 
 def _cost(about: dict[str, Any]) -> str:
-    """What the trainings took, in a sentence; nothing where the file does not say."""
+    """What the trainings took, in a sentence; nothing where the file does not say.
+
+    Seconds are those of a clock, so they include waiting for a processor that had other work.
+    """
     if "seconds" not in about:
         return ""
     seconds = about["seconds"]
     hours = seconds / 3600
-    time_taken = f"{hours:.1f} hours" if hours >= 1 else f"{seconds / 60:.0f} minutes"
+    minutes = math.ceil(seconds / 60)
+    time_taken = f"{hours:.1f} hours" if hours >= 1 else f"{minutes} min"
     device = about.get("device", "cpu")
     where = "one core" if device == "cpu" else f"one device ({device})"
-    return f"Their trainings took about {time_taken} of {where}."
+    return f"Their trainings took at most {time_taken} of {where}."

@@ -308,7 +308,7 @@ def test_ones_own_results_come_first(tmp_path, monkeypatch, made):
     made.save(running.own_path("past", "class"))
     found = running.results("past", "class")
     assert found.about["source"].startswith("Your own results of `past` at profile `class`.")
-    assert "Their trainings took about 0 minutes of one core." in found.about["source"]
+    assert "Their trainings took at most 1 min of one core." in found.about["source"]
     silent = replace(made, about={"plan": "past"})
     silent.save(running.own_path("past", "class"))
     assert "took" not in running.results("past", "class").about["source"]
