@@ -54,6 +54,7 @@ HEADER = """\
 | You need | {needs} |
 | Time to read | {read} minutes |
 | Time to run | {time_to_run} |
+| Seed | 0 for the models that you train, unless a cell says otherwise |
 | Reproduces | {reproduces} |
 | Last verified | {{{{verified}}}} |"""
 TIME_TO_RUN = "{{seconds}} s at profile `{{profile}}`, {{start}}, on {{cores}} cores"
@@ -69,13 +70,17 @@ if importlib.util.find_spec("mialib") is None:
     raise ModuleNotFoundError("mialib is not installed: see the README, then restart.")
 from mialib import doctor
 
-doctor.require()  # says which package is missing or too old"""
+doctor.require()  # says which package is missing or too old
+print(doctor.device())"""
 
 PARAMETERS = 'PROFILE = "quick"  # notebook 00 says what each profile needs'
 
 FOOTER = """\
 ---
-{neighbours}"""
+{neighbours}
+
+**Words and symbols**: [glossary](GLOSSARY.md)
+· **Are the attacks right?** [how we know](HOW_WE_KNOW.md)"""
 
 
 @dataclass(frozen=True)
