@@ -46,7 +46,7 @@ HEADER = """\
 
 **{question}**
 
-[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab})
+[Open in Colab]({colab})
 
 | At a glance | |
 |---|---|
@@ -286,7 +286,6 @@ def build(chosen: list[Lesson], series: list[Lesson]) -> None:
             done |= execute_all([lesson], series, home=Path(home))
     for name, notebook in done.items():
         nbformat.write(notebook, NOTEBOOKS / f"{name}.ipynb")
-        readme.keep_picture(notebook)
     readme.update(series)
     _complain_about_missing(chosen, done)
 
