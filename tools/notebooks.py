@@ -240,7 +240,12 @@ def _fill(client: NotebookClient, text: str) -> str:
     finally:
         client.nb.cells.pop()
     values = iter(json.loads("".join(output.text for output in probe.outputs)))
-    return BRACES.sub(lambda _: next(values), text)
+    return BRACES.sub(lambda _: with_minus_signs(next(values)), text)
+
+
+def with_minus_signs(text: str) -> str:
+    """A hyphen before a number as a minus sign: read aloud, "[-0.1, 0.2]" loses its hyphen."""
+    return re.sub(r"(?<![\w.])-(?=\d)", "−", text)
 
 
 def cell_tagged(notebook: NotebookNode, tag: str) -> NotebookNode:

@@ -22,6 +22,7 @@ SOFTWARE = {"DataLoader", "GitHub", "JupyterLab", "NumPy", "OpenReview", "PyTorc
 
 # Text cells as they are read: no code, no solutions, no addresses, no numbers from the run.
 FENCE = re.compile(r"```.*?```", re.S)
+FILE = re.compile(r"\b[\w/]+\.(?:md|cff|toml|html|ipynb)\b")
 CODE = re.compile(r"`[^`\n]+`")
 BRACES = re.compile(r"\{\{.*?\}\}", re.S)
 ADDRESS = re.compile(r"(?<=\])\([^)\s]+\)")
@@ -39,7 +40,7 @@ def prose(name: str) -> str:
 
 def plain(text: str) -> str:
     """The text without code, addresses and what the run fills in."""
-    for pattern in (FENCE, BRACES, CODE, ADDRESS):
+    for pattern in (FENCE, BRACES, CODE, ADDRESS, FILE):
         text = pattern.sub(" ", text)
     return text
 
@@ -188,6 +189,43 @@ def fields_of(node: ast.ClassDef) -> list[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_in_the_code_is_in_the_code(name):
     assert name in defined_in_mialib()
+
+
+# What a speech program says. espeak-ng 1.51 names these signs rightly, and passes over the marks
+# without a word; what is in neither is spelled out as "letter 2113", or is lost.
+SPOKEN = set("±×÷≤≥≠≈→←−√∞½%°€αβγδεζηθκλμνξπρστφχψωΛΦΔΣéèêüöäßøåçñ")
+PASSED_OVER = set("·•–—…“”‘’„«»\u00a0\u202f")
+
+
+def unspeakable(text: str) -> set[str]:
+    """Signs that a listener would hear as nonsense; formulas speak for themselves."""
+    text = plain(FORMULA.sub(" ", text))
+    # A norm is always written so; the glossary says how it is read.
+    text = re.sub(r"ℓ(?=[12])", "L", text)
+    return {sign for sign in text if not sign.isascii()} - SPOKEN - PASSED_OVER
+
+
+@each_lesson
+def test_a_lesson_can_be_read_aloud(lesson):
+    assert unspeakable(prose(lesson.name)) == set(), "say it in words, or put it into a formula"
+
+
+def test_signs_that_would_be_spelled_out_or_lost_are_found():
+    assert unspeakable("The ∇ of ℓ, and ℓ1 with λ = 0 → `∂` and $\\partial$") == {"∇", "ℓ"}
+
+
+@pytest.mark.parametrize(
+    ("filled", "said"),
+    [
+        ("-0.14 [-0.27, 0.00]", "−0.14 [−0.27, 0.00]"),
+        ("1e-06", "1e-06"),
+        ("2026-11-18", "2026-11-18"),
+        ("low-FPR", "low-FPR"),
+        ("λ-0", "λ-0"),
+    ],
+)
+def test_a_negative_number_keeps_its_sign_when_it_is_read_aloud(filled, said):
+    assert notebooks.with_minus_signs(filled) == said
 
 
 # Where a word is introduced.
