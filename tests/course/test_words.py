@@ -193,7 +193,7 @@ def test_a_name_in_the_code_is_in_the_code(name):
 
 # What a speech program says. espeak-ng 1.51 names these signs rightly, and passes over the marks
 # without a word; what is in neither is spelled out as "letter 2113", or is lost.
-SPOKEN = set("±×÷≤≥≠≈→←−√∞½%°€αβγδεζηθκλμνξπρστφχψωΛΦΔΣéèêüöäßøåçñ")
+SPOKEN = set("₀₁₂₃₄₅₆₇₈₉²³±×÷≤≥≠≈→←−√∞½%°€αβγδεζηθκλμνξπρστφχψωΛΦΔΣéèêüöäßøåçñ")
 PASSED_OVER = set("·•–—…“”‘’„«»\u00a0\u202f")
 
 
