@@ -20,8 +20,8 @@ def filled(text: str, **parts: str) -> str:
 
 
 def table(series: list) -> str:
-    """Number, question, time to read and to run, figure reproduced."""
-    rows = ["| lesson | question | read | run | reproduces |", "|---|---|---|---|---|"]
+    """Number, question, time to read and to run."""
+    rows = ["| lesson | question | read | run |", "|---|---|---|---|"]
     for lesson in series:
         front = lesson.front
         cells = [
@@ -29,7 +29,6 @@ def table(series: list) -> str:
             front["question"],
             f"{front['read']} min",
             f"{seconds_to_run(lesson.name):.0f} s",
-            front["reproduces"],
         ]
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)

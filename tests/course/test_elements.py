@@ -65,8 +65,8 @@ def has_device_check(notebook: nbformat.NotebookNode) -> bool:
 
 
 def has_exercise(notebook: nbformat.NotebookNode) -> bool:
-    difficulty = r"difficulty \d/5 · about \d+ minutes"
-    return re.search(rf"(?m)^## Exercise \d+\.\d.* · {difficulty}", prose(notebook)) is not None
+    heading = r"(?m)^#{2,3} Exercise \d+\.\d.* · difficulty \d/5 · about \d+ minutes"
+    return re.search(heading, prose(notebook)) is not None
 
 
 def has_solution(notebook: nbformat.NotebookNode) -> bool:
