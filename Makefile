@@ -37,7 +37,8 @@ notebooks: $(READY)  ## rebuild the committed notebooks and the README's table (
 dry-run: $(READY)  ## every configuration of PROFILE builds and takes two steps; nothing is downloaded
 	$(BIN)/python tools/dry_run.py "$(PROFILE)"
 
-photographs: $(READY)  ## the README's picture and tables, from the shipped results of the photographs
+photographs: $(READY)  ## the README's picture and notebooks/PHOTOGRAPHS.md, from the shipped results
+	$(BIN)/python tools/front_door.py
 	$(BIN)/python tools/photographs.py
 
 ledger: $(READY)  ## LEDGER.md and the README's totals, from the shipped results

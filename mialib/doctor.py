@@ -2,8 +2,8 @@
 
 >>> require()  # for a notebook's set-up cell: silent when all is well, and quick
 
-`require` only reads the versions of what is installed; the report of `main` also imports torch and
-torchvision.
+`device` is that cell's last line: what can compute here. `require` only reads the versions of what
+is installed; `device`, and the report of `main`, also import torch.
 """
 
 import importlib
@@ -133,20 +133,23 @@ def examine() -> Report:
     facts += [f"{name} {_version(name) or 'is not installed'}" for name in SHOWN]
     faults = missing_packages() or broken_pair(certain=True)
     if not faults:
-        facts.append(_device_fact())
+        facts.append(device())
     if not (_version("jupyterlab") or _version("notebook")):
         facts.append(f"to open the lessons: {_install('jupyterlab')}")
     kept = store_facts()
     return Report([*facts, kept.fact], faults + kept.faults)
 
 
-def _device_fact() -> str:
+def device() -> str:
+    """One line on what can compute here, and on who uses it."""
     from mialib import query  # It needs torch, which may be what is missing.
 
-    device = query.pick_device().type
-    if device == "cpu" and "COLAB_RELEASE_TAG" in os.environ:
-        return f"device: {device} (for a GPU: Runtime, Change runtime type)"
-    return f"device: {device}"
+    found = query.pick_device().type
+    if found != "cpu":
+        return f"device: {found} (for profiles class and paper; quick and cpu use the processor)"
+    if "COLAB_RELEASE_TAG" in os.environ:
+        return f"device: {found} (for a GPU: Runtime, Change runtime type)"
+    return f"device: {found}"
 
 
 def main() -> int:

@@ -63,7 +63,7 @@ def renewed(path: Path, address: str) -> str:
     if path.name == "CITATION.cff":
         return CITED.sub(f'repository-code: "{address}"', text)
     if path.name == "README.md":
-        return readme.with_badges(
+        return readme.with_address(
             text, address=address, colab=notebooks.colab_address(address, "00_start_here")
         )
     return with_badge(text, path.stem, address)

@@ -46,7 +46,7 @@ HEADER = """\
 
 **{question}**
 
-[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab})
+[Open in Colab]({colab})
 
 | At a glance | |
 |---|---|
@@ -54,6 +54,7 @@ HEADER = """\
 | You need | {needs} |
 | Time to read | {read} minutes |
 | Time to run | {time_to_run} |
+| Seed | 0 for the models that you train, unless a cell says otherwise |
 | Reproduces | {reproduces} |
 | Last verified | {{{{verified}}}} |"""
 TIME_TO_RUN = "{{seconds}} s at profile `{{profile}}`, {{start}}, on {{cores}} cores"
@@ -69,13 +70,17 @@ if importlib.util.find_spec("mialib") is None:
     raise ModuleNotFoundError("mialib is not installed: see the README, then restart.")
 from mialib import doctor
 
-doctor.require()  # says which package is missing or too old"""
+doctor.require()  # says which package is missing or too old
+print(doctor.device())"""
 
 PARAMETERS = 'PROFILE = "quick"  # notebook 00 says what each profile needs'
 
 FOOTER = """\
 ---
-{neighbours}"""
+{neighbours}
+
+**Words and symbols**: [glossary](GLOSSARY.md)
+· **Are the attacks right?** [how we know](HOW_WE_KNOW.md)"""
 
 
 @dataclass(frozen=True)
@@ -235,7 +240,12 @@ def _fill(client: NotebookClient, text: str) -> str:
     finally:
         client.nb.cells.pop()
     values = iter(json.loads("".join(output.text for output in probe.outputs)))
-    return BRACES.sub(lambda _: next(values), text)
+    return BRACES.sub(lambda _: with_minus_signs(next(values)), text)
+
+
+def with_minus_signs(text: str) -> str:
+    """A hyphen before a number as a minus sign: read aloud, "[-0.1, 0.2]" loses its hyphen."""
+    return re.sub(r"(?<![\w.])-(?=\d)", "−", text)
 
 
 def cell_tagged(notebook: NotebookNode, tag: str) -> NotebookNode:
@@ -281,7 +291,6 @@ def build(chosen: list[Lesson], series: list[Lesson]) -> None:
             done |= execute_all([lesson], series, home=Path(home))
     for name, notebook in done.items():
         nbformat.write(notebook, NOTEBOOKS / f"{name}.ipynb")
-        readme.keep_picture(notebook)
     readme.update(series)
     _complain_about_missing(chosen, done)
 

@@ -1,10 +1,10 @@
-"""Keep the README's picture and tables of the photographs true to the shipped results.
+"""Keep the page on photographs true to the shipped results.
 
     mialib run photographs --profile cpu --data cifar10.npz     # makes them; some hours
     python tools/photographs.py
 
-`data/figures/photographs.png` shows every setting; the README has the undefended network's attacks,
-and a line for each setting.
+`data/figures/photographs.png` shows every setting; `notebooks/PHOTOGRAPHS.md` has the undefended
+network's attacks, and a line for each setting.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from paths import ROOT
 from readme import filled
 
 PICTURE = ROOT / "data" / "figures" / "photographs.png"
-README = ROOT / "README.md"
+PAGE = ROOT / "notebooks" / "PHOTOGRAPHS.md"
 UNDEFENDED = "undefended"
 ATTACKS = (
     "correctness",
@@ -32,12 +32,12 @@ ATTACKS = (
 
 
 def parts(trainings: Results) -> dict[str, str]:
-    """What stands between the README's marks: two tables and a picture."""
+    """What stands between the page's marks: two tables and a picture."""
     named = headlines.by_name(trainings)
     return {
         "measured": headlines.repeats(named[UNDEFENDED], *ATTACKS).data,
         "trainings": headlines.settings(named, against=named[UNDEFENDED]).data,
-        "picture": f"![{picture(named).alt}]({PICTURE.relative_to(ROOT).as_posix()})",
+        "picture": f"![{picture(named).alt}](../{PICTURE.relative_to(ROOT).as_posix()})",
     }
 
 
@@ -60,8 +60,8 @@ def picture(named: dict[str, Results]) -> plots.Picture:
 def main() -> None:
     trainings = results("photographs", "cpu")
     PICTURE.write_bytes(picture(headlines.by_name(trainings)).png)
-    text = README.read_text(encoding="utf-8")
-    README.write_text(filled(text, **parts(trainings)), encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(filled(text, **parts(trainings)), encoding="utf-8")
 
 
 if __name__ == "__main__":

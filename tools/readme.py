@@ -1,13 +1,11 @@
 """Keep the README true: the lessons come from executed notebooks, the badges from the address."""
 
-import base64
 import re
 
 import nbformat
 
 from paths import ROOT
 
-PICTURE = ROOT / "data" / "figures" / "01_threshold.png"
 PLACE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end of \2 -->)", re.S)
 
 
@@ -22,8 +20,8 @@ def filled(text: str, **parts: str) -> str:
 
 
 def table(series: list) -> str:
-    """Number, question, time to read and to run, figure reproduced."""
-    rows = ["| lesson | question | read | run | reproduces |", "|---|---|---|---|---|"]
+    """Number, question, time to read and to run."""
+    rows = ["| lesson | question | read | run |", "|---|---|---|---|"]
     for lesson in series:
         front = lesson.front
         cells = [
@@ -31,7 +29,6 @@ def table(series: list) -> str:
             front["question"],
             f"{front['read']} min",
             f"{seconds_to_run(lesson.name):.0f} s",
-            front["reproduces"],
         ]
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
@@ -52,20 +49,20 @@ def update(series: list) -> None:
     readme.write_text(filled(text, lessons=table(series)), encoding="utf-8")
 
 
-def keep_picture(notebook: nbformat.NotebookNode) -> None:
-    """Copy the README's picture out of the lesson that draws it."""
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if f'name="{PICTURE.stem}"' in cell.source and "image/png" in output.get("data", {}):
-                PICTURE.write_bytes(base64.b64decode(output.data["image/png"]))
+def with_address(text: str, *, address: str, colab: str) -> str:
+    """The README with badges, clone command and Colab link of the repository at `address`.
 
-
-def with_badges(text: str, *, address: str, colab: str) -> str:
-    """The README with the badges of the repository at `address` and of lesson 00 on Colab."""
-    tests = f"{address}/actions/workflows/test.yml"
-    colab_badge = "https://colab.research.google.com/assets/colab-badge.svg"
-    badges = [
-        f"[![The tests on GitHub]({tests}/badge.svg)]({tests})",
-        f"[![Open lesson 00 in Colab]({colab_badge})]({colab})",
-    ]
-    return filled(text, badges="\n".join(badges))
+    The badge of the tests is relative, so GitHub shows each fork its own. Colab has no such way,
+    and its badge would be a picture from elsewhere, so there it is a plain link.
+    """
+    tests = "../../actions/workflows/test.yml"
+    badges = (
+        f"[![The tests on GitHub]({tests}/badge.svg)]({tests}) [Open lesson 00 in Colab]({colab})"
+    )
+    clone = f"""\
+```sh
+git clone {address}
+cd {address.rpartition("/")[2]}
+make lab     # opens lesson 00 in JupyterLab, where the sliders move
+```"""
+    return filled(text, badges=badges, clone=clone)

@@ -257,7 +257,9 @@ checks.check_gap_attack(gap_attack)
 # - This is one of the simplest attacks in the course. A model that withstands it may fall to one of lessons 02 to 05.
 #
 # ## References
-# - R. Shokri and others, *Membership inference attacks against machine learning models*, 2017: the game with shadows.
-# - S. Yeom and others, *Privacy risk in machine learning: analyzing the connection to overfitting*, 2018: the loss attack
-#   and the attack of exercise 0.1.
-# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Section 2.1: the setting used here.
+# - R. Shokri and others, *Membership inference attacks against machine learning models*,
+#   [arXiv 1610.05820](https://arxiv.org/abs/1610.05820), 2017: the game with shadows.
+# - S. Yeom and others, *Privacy risk in machine learning: analyzing the connection to overfitting*,
+#   [arXiv 1709.01604](https://arxiv.org/abs/1709.01604), 2018: the loss attack and the attack of exercise 0.1.
+# - Q. Hu, H. Zhang and H. Wei, 2024, *Defending membership inference attacks via privacy-aware sparsity tuning*
+#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814), Section 2.1: the setting used here.

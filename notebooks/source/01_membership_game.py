@@ -352,8 +352,12 @@ checks.check_largest_fpr(largest_fpr)
 #   do much better in the corner.
 #
 # ## References
-# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Section 3.1 and Fig. 1a: the loss gap as a
-#   proxy; Section 4.1: the advantage.
-# - S. Yeom and others, 2018, *Privacy risk in machine learning*, Section 3: the loss attack and its advantage.
-# - N. Carlini and others, 2022, *Membership inference attacks from first principles*, Section 2: why the low-FPR corner.
-# - B. Jayaraman and others, 2021, *Revisiting membership inference under realistic assumptions*: priors and PPV.
+# - Q. Hu, H. Zhang and H. Wei, 2024, *Defending membership inference attacks via privacy-aware sparsity tuning*
+#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814), Section 3.1 and Fig. 1a: the loss gap as a proxy;
+#   Section 4.1: the advantage.
+# - S. Yeom and others, 2018, *Privacy risk in machine learning*,
+#   [arXiv 1709.01604](https://arxiv.org/abs/1709.01604), Section 3: the loss attack and its advantage.
+# - N. Carlini and others, 2022, *Membership inference attacks from first principles*,
+#   [arXiv 2112.03570](https://arxiv.org/abs/2112.03570), Section 2: why the low-FPR corner.
+# - B. Jayaraman and others, 2021, *Revisiting membership inference under realistic assumptions*,
+#   [arXiv 2005.10881](https://arxiv.org/abs/2005.10881): priors and PPV.

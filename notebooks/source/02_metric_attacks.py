@@ -414,9 +414,11 @@ checks.check_auc_from_ranks(auc_from_ranks)
 # - A metric attack treats all records of a class alike. Notebook 05 asks each record's own history.
 #
 # ## References
-# - L. Song and P. Mittal, 2021, *Systematic evaluation of privacy risks of machine learning models*: modified entropy, thresholds for
-#   each class.
-# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Section 4.1: its metric attacks.
-# - S. Yeom and others, 2018, *Privacy risk in machine learning*: loss and correctness.
-# - Y. Kaya and T. Dumitras, 2021, *When does data augmentation help with membership inference attacks?*: label smoothing can
-#   raise the risk.
+# - L. Song and P. Mittal, 2021, *Systematic evaluation of privacy risks of machine learning models*,
+#   [arXiv 2003.10595](https://arxiv.org/abs/2003.10595): modified entropy, thresholds for each class.
+# - Q. Hu, H. Zhang and H. Wei, 2024, *Defending membership inference attacks via privacy-aware sparsity tuning*
+#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814), Section 4.1: its metric attacks.
+# - S. Yeom and others, 2018, *Privacy risk in machine learning*,
+#   [arXiv 1709.01604](https://arxiv.org/abs/1709.01604): loss and correctness.
+# - Y. Kaya and T. Dumitras, 2021, *When does data augmentation help with membership inference attacks?*,
+#   [PMLR 139](https://proceedings.mlr.press/v139/kaya21a.html): label smoothing can raise the risk.

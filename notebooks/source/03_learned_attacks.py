@@ -399,8 +399,15 @@ checks.check_noise_response(noise_response)
 # - The discriminator was made for pruned networks, which notebook 12 treats; there it may matter more.
 #
 # ## References
-# - R. Shokri and others, 2017, *Membership inference attacks against machine learning models*: shadows and attack networks.
-# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Section 4.1; its published code reads softmax.
-# - The CRL paper, Section 5.1: five shadows; softmax and label are in its code.
-# - The sparsity paper, Sections 2 and 4: the discriminator and the defense level; its noise feature comes from X. Yuan and L. Zhang, 2022,
-#   *Membership inference attacks and defenses in neural network pruning*.
+# - R. Shokri and others, 2017, *Membership inference attacks against machine learning models*,
+#   [arXiv 1610.05820](https://arxiv.org/abs/1610.05820): shadows and attack networks.
+# - Q. Hu, H. Zhang and H. Wei, 2024, *Defending membership inference attacks via privacy-aware sparsity tuning*
+#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814), Section 4.1; the authors' code,
+#   `Fujump/MLHospital` at commit 087beb6, reads softmax.
+# - X. Fang and J.-E. Kim, 2024, *Center-based relaxed learning against membership inference attacks* (CRL),
+#   [arXiv 2404.17674](https://arxiv.org/abs/2404.17674), Section 5.1: five shadows; softmax and label are in
+#   the code, `JEKimLab/UAI24_CRL` at commit fbb5993.
+# - A. Gonon and others, 2023, *Sparsity in neural networks can improve their privacy*,
+#   [arXiv 2304.10553](https://arxiv.org/abs/2304.10553), Sections 2 and 4: the discriminator and the defense level;
+#   its noise feature comes from X. Yuan and L. Zhang, 2022, *Membership inference attacks and defenses in neural
+#   network pruning*, [arXiv 2202.03335](https://arxiv.org/abs/2202.03335).

@@ -420,7 +420,14 @@ checks.check_input_gradient(input_gradient)
 # - White-box attacks on weight gradients or activations.
 #
 # ## References
-# - C. Choquette-Choo and others, 2021, *Label-only membership inference attacks*, Section 3: rotations and translations.
-# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Section 4.1: augmentation attacks.
-# - S. Rezaei and X. Liu, 2021, *On the difficulty of membership inference attacks*: input gradients.
-# - D. Chen and others, 2022, *RelaxLoss*, and the CRL paper: gradient norms as scores.
+# - C. Choquette-Choo and others, 2021, *Label-only membership inference attacks*,
+#   [arXiv 2007.14321](https://arxiv.org/abs/2007.14321), Section 3: rotations and translations.
+# - Q. Hu, H. Zhang and H. Wei, 2024, *Defending membership inference attacks via privacy-aware sparsity tuning*
+#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814), Section 4.1: augmentation attacks.
+# - S. Rezaei and X. Liu, 2021, *On the difficulty of membership inference attacks*,
+#   [arXiv 2005.13702](https://arxiv.org/abs/2005.13702): input gradients.
+# - D. Chen and others, 2022, *RelaxLoss*, [arXiv 2207.05801](https://arxiv.org/abs/2207.05801), and X. Fang and J.-E.
+#   Kim, 2024, *Center-based relaxed learning against membership inference attacks* (CRL),
+#   [arXiv 2404.17674](https://arxiv.org/abs/2404.17674): gradient norms as scores.
+# - Code of the authors, as we read it: `cchoquette/membership-inference` at commit ce12e12 (label-only) and
+#   `shrezaei/MI-Attack` at commit 34d4aca (input gradients).

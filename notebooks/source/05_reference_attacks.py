@@ -498,7 +498,14 @@ checks.check_blind_scores(blind_scores)
 # - Models trained without augmentation, on one recipe. Intervals cover the records and the targets' training, not other datasets.
 #
 # ## References
-# - N. Carlini and others, 2022, *Membership inference attacks from first principles*, Sections 4 and 5: LiRA.
-# - S. Zarifzadeh and others, 2024, *Low-cost high-power membership inference attacks*, Section 3: RMIA, γ and a.
-# - J. Ye and others, 2022, *Enhanced membership inference attacks*: Attacks P and R.
-# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Fig. 14.
+# - N. Carlini and others, 2022, *Membership inference attacks from first principles*,
+#   [arXiv 2112.03570](https://arxiv.org/abs/2112.03570), Sections 4 and 5: LiRA.
+# - S. Zarifzadeh and others, 2024, *Low-cost high-power membership inference attacks*,
+#   [arXiv 2312.03262](https://arxiv.org/abs/2312.03262), Section 3: RMIA, γ and a.
+# - J. Ye and others, 2022, *Enhanced membership inference attacks*,
+#   [arXiv 2111.09679](https://arxiv.org/abs/2111.09679): Attacks P and R.
+# - Q. Hu, H. Zhang and H. Wei, 2024, *Defending membership inference attacks via privacy-aware sparsity tuning*
+#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814),
+#   [longer text](https://openreview.net/forum?id=WDDyTcaP1L), Fig. 14.
+# - Code of the authors, as we read it: `tensorflow/privacy` at commit 03035d5, folder `research/mi_lira_2021` (LiRA),
+#   and `privacytrustlab/ml_privacy_meter` at commit e384af8 (RMIA).

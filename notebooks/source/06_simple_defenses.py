@@ -528,9 +528,16 @@ checks.check_choose_strength(choose_strength)
 # - One shadow per target. The reference attacks of notebook 05 may find more, above all where early stopping ended the shadow at another epoch than the target.
 #
 # ## References
-# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Section 3.1: the loss gap; Section 4.1, Fig. 3, Eq. 6: baselines and P1.
-#   Its working code, `Fujump/MLHospital` at commit 087beb6, has ε = 0.8 as the default of label smoothing; the paper names no value.
-# - R. Shokri and others, 2017, *Membership inference attacks against machine learning models*, Section VIII: ℓ2 as a defense.
-# - N. Srivastava and others, 2014, *Dropout*; G. Pereyra and others, 2017, *Regularizing neural networks by penalizing confident output distributions*.
-# - Y. Kaya and T. Dumitras, 2021, *When does data augmentation help with membership inference attacks?*: label smoothing amplifies the risk there, too.
-# - L. Song and P. Mittal, 2021, *Systematic evaluation of privacy risks of machine learning models*: defenses against adaptive attackers.
+# - Q. Hu, H. Zhang and H. Wei, 2024, *Defending membership inference attacks via privacy-aware sparsity tuning*
+#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814), Section 3.1: the loss gap; Section 4.1, Fig. 3, Eq.
+#   6: baselines and P1. Its working code, `Fujump/MLHospital` at commit 087beb6, has ε = 0.8 as the default of label
+#   smoothing; the paper names no value.
+# - R. Shokri and others, 2017, *Membership inference attacks against machine learning models*,
+#   [arXiv 1610.05820](https://arxiv.org/abs/1610.05820), Section VIII: ℓ2 as a defense.
+# - N. Srivastava and others, 2014, *Dropout*, [JMLR 15](https://jmlr.org/papers/v15/srivastava14a.html); G. Pereyra
+#   and others, 2017, *Regularizing neural networks by penalizing confident output distributions*,
+#   [arXiv 1701.06548](https://arxiv.org/abs/1701.06548).
+# - Y. Kaya and T. Dumitras, 2021, *When does data augmentation help with membership inference attacks?*,
+#   [PMLR 139](https://proceedings.mlr.press/v139/kaya21a.html): label smoothing amplifies the risk there, too.
+# - L. Song and P. Mittal, 2021, *Systematic evaluation of privacy risks of machine learning models*,
+#   [arXiv 2003.10595](https://arxiv.org/abs/2003.10595): defenses against adaptive attackers.

@@ -559,5 +559,9 @@ checks.check_silent_leak(silent_leak)
 # - An attacker's threshold comes from a shadow, not from the target's non-members, as the proposition assumes.
 #
 # ## References
-# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Section 3.1, Appendices D to F: Fig. 1, 10 to 13 and Proposition E.1.
-# - S. Yeom and others, 2018, *Privacy risk in machine learning*: the gap and the advantage of a bounded loss.
+# - Q. Hu, H. Zhang and H. Wei, 2024, *Defending membership inference attacks via privacy-aware sparsity tuning*
+#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814),
+#   [longer text](https://openreview.net/forum?id=WDDyTcaP1L), Section 3.1, Appendices D to F: Fig. 1, 10 to 13 and
+#   Proposition E.1.
+# - S. Yeom and others, 2018, *Privacy risk in machine learning*,
+#   [arXiv 1709.01604](https://arxiv.org/abs/1709.01604): the gap and the advantage of a bounded loss.

@@ -546,7 +546,12 @@ checks.check_proximal_step(proximal_step)
 # - Attackers with reference models: notebook 05 asks them.
 #
 # ## References
-# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST): Section 3 (Eq. 2 to 4, Fig. 2), Section 4 (Fig. 6a, Table 1), Appendix F (Fig. 12, 13a). The authors' code measures
-#   sensitivities on one batch of 128 members and 128 non-members; ours are from all records.
-# - P. Hoyer, *Non-negative matrix factorization with sparseness constraints*, JMLR 2004, Section 3: the measure.
-# - N. Hurley and S. Rickard, *Comparing measures of sparsity*, IEEE Transactions on Information Theory 2009: why the Gini index of $|w|$ is a good one.
+# - Q. Hu, H. Zhang and H. Wei, 2024, *Defending membership inference attacks via privacy-aware sparsity tuning*
+#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814),
+#   [longer text](https://openreview.net/forum?id=WDDyTcaP1L): Section 3 (Eq. 2 to 4, Fig. 2), Section 4 (Fig. 6a,
+#   Table 1), Appendix F (Fig. 12, 13a). The authors' code measures sensitivities on one batch of 128 members and 128
+#   non-members; ours are from all records.
+# - P. Hoyer, *Non-negative matrix factorization with sparseness constraints*,
+#   [arXiv cs/0408058](https://arxiv.org/abs/cs/0408058), JMLR 2004, Section 3: the measure.
+# - N. Hurley and S. Rickard, *Comparing measures of sparsity*, [arXiv 0811.4706](https://arxiv.org/abs/0811.4706),
+#   IEEE Transactions on Information Theory 2009: why the Gini index of $|w|$ is a good one.

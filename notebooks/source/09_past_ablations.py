@@ -508,5 +508,10 @@ checks.check_focus_only(focus_only)
 # - Attackers with many shadows (notebook 05).
 #
 # ## References
-# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST): Section 4.2, Appendices A to C. The paper does not link the repository named above.
-# - M. Schmidt, G. Fung and R. Rosales, 2007, *Fast optimization methods for L1 regularization*: sub-gradient and proximal steps.
+# - Q. Hu, H. Zhang and H. Wei, 2024, *Defending membership inference attacks via privacy-aware sparsity tuning*
+#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814),
+#   [longer text](https://openreview.net/forum?id=WDDyTcaP1L): Section 4.2, Appendices A to C. The paper does not link
+#   the repository named above.
+# - M. Schmidt, G. Fung and R. Rosales, 2007, *Fast optimization methods for L1 regularization*,
+#   [doi 10.1007/978-3-540-74958-5_28](https://doi.org/10.1007/978-3-540-74958-5_28): sub-gradient and proximal steps.
+# - Code of the authors, as we read it: `Fujump/MLHospital` at commit 087beb6 (PAST).

@@ -659,8 +659,14 @@ checks.check_sharpening(sharpening)
 # - Attackers with several shadows (notebook 05).
 #
 # ## References
-# - X. Fang and J.-E. Kim, 2024, *Center-based relaxed learning against membership inference attacks* (CRL), Sections 4 and 5.
-# - D. Chen, N. Yu and M. Fritz, 2022, *RelaxLoss: defending membership inference attacks without losing utility*, Section 4.
-# - Y. Wen and others, 2016, *A discriminative feature learning approach for deep face recognition*: center loss.
-# - H. Wei and others, 2022, *Mitigating neural network overconfidence with logit normalization*.
+# - X. Fang and J.-E. Kim, 2024, *Center-based relaxed learning against membership inference attacks* (CRL),
+#   [arXiv 2404.17674](https://arxiv.org/abs/2404.17674), Sections 4 and 5.
+# - D. Chen, N. Yu and M. Fritz, 2022, *RelaxLoss: defending membership inference attacks without losing utility*,
+#   [arXiv 2207.05801](https://arxiv.org/abs/2207.05801), Section 4.
+# - Y. Wen and others, 2016, *A discriminative feature learning approach for deep face recognition*,
+#   [doi 10.1007/978-3-319-46478-7_31](https://doi.org/10.1007/978-3-319-46478-7_31): center loss.
+# - H. Wei and others, 2022, *Mitigating neural network overconfidence with logit normalization*,
+#   [arXiv 2205.09310](https://arxiv.org/abs/2205.09310).
+# - Code of the authors, as we read it: `JEKimLab/UAI24_CRL` at commit fbb5993 and `DingfanChen/RelaxLoss` at commit
+#   fc8c68e.
 # - Next: **11**, defenses that learn or need more data.

@@ -638,9 +638,18 @@ checks.check_least_epsilon(least_epsilon)
 # - ε counts the training of one model, not the search for its settings.
 #
 # ## References
-# - M. Nasr, R. Shokri and A. Houmansadr, 2018, *Machine learning with membership privacy using adversarial regularization*: AdvReg.
-# - J. Li, N. Li and B. Ribeiro, 2021, *Membership inference attacks and defenses in classification models*: Mixup+MMD.
-# - V. Shejwalkar and A. Houmansadr, 2021, *Membership privacy for machine learning models through knowledge transfer*: DMP.
-# - M. Abadi and others, 2016, *Deep learning with differential privacy*, Algorithm 1: DP-SGD.
-# - P. Kairouz, S. Oh and P. Viswanath, 2015, *The composition theorem for differential privacy*: the two inequalities.
-# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Table 2 and Section 4.1.
+# - M. Nasr, R. Shokri and A. Houmansadr, 2018, *Machine learning with membership privacy using adversarial
+#   regularization*, [arXiv 1807.05852](https://arxiv.org/abs/1807.05852): AdvReg.
+# - J. Li, N. Li and B. Ribeiro, 2021, *Membership inference attacks and defenses in classification models*,
+#   [arXiv 2002.12062](https://arxiv.org/abs/2002.12062): Mixup+MMD.
+# - V. Shejwalkar and A. Houmansadr, 2021, *Membership privacy for machine learning models through knowledge
+#   transfer*, [arXiv 1906.06589](https://arxiv.org/abs/1906.06589): DMP.
+# - M. Abadi and others, 2016, *Deep learning with differential privacy*,
+#   [arXiv 1607.00133](https://arxiv.org/abs/1607.00133), Algorithm 1: DP-SGD.
+# - P. Kairouz, S. Oh and P. Viswanath, 2015, *The composition theorem for differential privacy*,
+#   [arXiv 1311.0776](https://arxiv.org/abs/1311.0776): the two inequalities.
+# - Q. Hu, H. Zhang and H. Wei, 2024, *Defending membership inference attacks via privacy-aware sparsity tuning*
+#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814), Table 2 and Section 4.1.
+# - Code of the authors, as we read it: `SPIN-UMass/ML-Privacy-Regulization` at commit 4b37f2d (AdvReg),
+#   `colaalex111/MMD-mixup-Defense` at commit 0d64bbf (Mixup+MMD) and `vrt1shjwlkr/AAAI21-MIA-Defense` at commit
+#   8c44180 (DMP).

@@ -595,8 +595,15 @@ checks.check_false_alarms(false_alarms)
 # - **Rewinding**, as in the lottery ticket of Frankle and Carbin: survivors return to their values *before the first step*. We did not run it. (The paper says *rewound* of its return to the best epoch.)
 #
 # ## References
-# - A. Gonon and others, 2023, *Sparsity in neural networks can improve their privacy*, Sections 2 to 4, Fig. 1 and 2, Table 1.
-# - A. Gonon and others, 2023, *Can sparsity improve the privacy of neural networks?*, arXiv 2304.07234: the caveat about equal accuracy.
-# - J. Frankle and M. Carbin, 2019, *The lottery ticket hypothesis*, Section 1.
-# - X. Yuan and L. Zhang, 2022, *Membership inference attacks and defenses in neural network pruning*: pruning that leaks *more*.
+# - A. Gonon and others, 2023, *Sparsity in neural networks can improve their privacy*,
+#   [arXiv 2304.10553](https://arxiv.org/abs/2304.10553), Sections 2 to 4, Fig. 1 and 2, Table 1.
+# - A. Gonon and others, 2023, *Can sparsity improve the privacy of neural networks?*,
+#   [arXiv 2304.07234](https://arxiv.org/abs/2304.07234): the caveat about equal accuracy.
+# - J. Frankle and M. Carbin, 2019, *The lottery ticket hypothesis*,
+#   [arXiv 1803.03635](https://arxiv.org/abs/1803.03635), Section 1.
+# - X. Yuan and L. Zhang, 2022, *Membership inference attacks and defenses in neural network pruning*,
+#   [arXiv 2202.03335](https://arxiv.org/abs/2202.03335): pruning that leaks *more*.
+# - Code, as we read it: `facebookresearch/open_lth` at commit 2ce732f, whose ResNet-20 has the paper's number of
+#   weights, and `Machine-Learning-Security-Lab/mia_prune` at commit db3a7af (Yuan and Zhang). Of the paper itself we
+#   found none.
 # - Next: **13**, networks that are sparse from the beginning.

@@ -664,7 +664,12 @@ checks.check_fewest(fewest)
 # - Times on a GPU, or with kernels written for butterflies.
 #
 # ## References
-# - A. Gonon, L. Zheng and others, 2023, *Sparsity in neural networks can improve their privacy*, Sections 1, 3.2 and 4, Fig. 1 and 3, Table 1.
-# - The same authors, 2023, *Can sparsity improve the privacy of neural networks?*, arXiv 2304.07234: why accuracy must be fixed.
-# - R. Lin and others, 2021, *Deformable butterfly*: chains, and the order of a kernel's columns.
-# - Q.-T. Le, L. Zheng and others, 2022, *Fast learning of fast transforms, with guarantees*: `projected`.
+# - A. Gonon, L. Zheng and others, 2023, *Sparsity in neural networks can improve their privacy*,
+#   [arXiv 2304.10553](https://arxiv.org/abs/2304.10553), Sections 1, 3.2 and 4, Fig. 1 and 3, Table 1.
+# - The same authors, 2023, *Can sparsity improve the privacy of neural networks?*,
+#   [arXiv 2304.07234](https://arxiv.org/abs/2304.07234): why accuracy must be fixed.
+# - R. Lin and others, 2021, *Deformable butterfly*, [arXiv 2203.13556](https://arxiv.org/abs/2203.13556): chains, and
+#   the order of a kernel's columns.
+# - Q.-T. Le, L. Zheng and others, 2022, *Fast learning of fast transforms, with guarantees*,
+#   [HAL hal-03438881](https://hal.science/hal-03438881): `projected`.
+# - Code of the authors, as we read it: `RuiLin0212/DeBut` at commit 0da54d7 (deformable butterfly).

@@ -437,7 +437,12 @@ there, elsewhere = leaks[0][winner], leaks[1][winner]
 # - Other data: read the planes side by side, and see how little one tells of the next.
 #
 # ## References
-# - PAST, Section 4.2 and Fig. 3: curves of utility and privacy by defense.
-# - *Center-based relaxed learning* (CRL), Table 1: defenses side by side at one strength each.
-# - A. Gonon, L. Zheng and others, 2023, *Can sparsity improve the privacy of neural networks?*, arXiv 2304.07234: why accuracy must be fixed.
-# - N. Carlini and others, 2022, *Membership inference attacks from first principles*, Section 2: why the low-FPR corner.
+# - Q. Hu, H. Zhang and H. Wei, 2024, *Defending membership inference attacks via privacy-aware sparsity tuning*
+#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814), Section 4.2 and Fig. 3: curves of utility and
+#   privacy by defense.
+# - X. Fang and J.-E. Kim, 2024, *Center-based relaxed learning against membership inference attacks* (CRL),
+#   [arXiv 2404.17674](https://arxiv.org/abs/2404.17674), Table 1: defenses side by side at one strength each.
+# - A. Gonon, L. Zheng and others, 2023, *Can sparsity improve the privacy of neural networks?*,
+#   [arXiv 2304.07234](https://arxiv.org/abs/2304.07234): why accuracy must be fixed.
+# - N. Carlini and others, 2022, *Membership inference attacks from first principles*,
+#   [arXiv 2112.03570](https://arxiv.org/abs/2112.03570), Section 2: why the low-FPR corner.

@@ -321,8 +321,14 @@ checks.check_verdicts(verdicts)
 # - Of RelaxLoss and Yeom's paper we quote the method, not a number.
 #
 # ## References
-# - *Defending membership inference attacks via privacy-aware sparsity tuning* (PAST), Fig. 2b and Section 4.1: the Gini index, the eight attacks.
-# - The CRL paper, Appendix B: random cropping and flipping on CIFAR-100.
-# - D. Chen and others, 2022, *RelaxLoss*; S. Yeom and others, 2018, *Privacy risk in machine learning*, Section 3.
-# - N. Carlini and others, 2022, *Membership inference attacks from first principles*, Sections 4 and 5.
-# - C. Choquette-Choo and others, 2021, *Label-only membership inference attacks*: the rotation attack.
+# - Q. Hu, H. Zhang and H. Wei, 2024, *Defending membership inference attacks via privacy-aware sparsity tuning*
+#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814), Fig. 2b and Section 4.1: the Gini index, the eight
+#   attacks.
+# - X. Fang and J.-E. Kim, 2024, *Center-based relaxed learning against membership inference attacks* (CRL),
+#   [arXiv 2404.17674](https://arxiv.org/abs/2404.17674), Appendix B: random cropping and flipping on CIFAR-100.
+# - D. Chen and others, 2022, *RelaxLoss*, [arXiv 2207.05801](https://arxiv.org/abs/2207.05801); S. Yeom and others,
+#   2018, *Privacy risk in machine learning*, [arXiv 1709.01604](https://arxiv.org/abs/1709.01604), Section 3.
+# - N. Carlini and others, 2022, *Membership inference attacks from first principles*,
+#   [arXiv 2112.03570](https://arxiv.org/abs/2112.03570), Sections 4 and 5.
+# - C. Choquette-Choo and others, 2021, *Label-only membership inference attacks*,
+#   [arXiv 2007.14321](https://arxiv.org/abs/2007.14321): the rotation attack.

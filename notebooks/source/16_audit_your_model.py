@@ -313,7 +313,11 @@ checks.check_verdict(verdict)
 # - Several releases of one model, such as pruned or quantised ones: audit all that you release, together.
 #
 # ## References
-# - D. Das, J. Zhang and F. Tramèr, 2024, *Blind baselines beat membership inference attacks for foundation models*, arXiv 2406.16201.
-# - T. Steinke, M. Nasr and M. Jagielski, 2023, *Privacy auditing with one (1) training run*, arXiv 2305.08846: the bound on ε.
-# - OWASP, *AI Security Verification Standard* 1.0, 11.2: requirements on membership inference.
-# - N. Carlini and others, 2022, *Membership inference attacks from first principles*, arXiv 2112.03570: why low false-alarm rates.
+# - D. Das, J. Zhang and F. Tramèr, 2024, *Blind baselines beat membership inference attacks for foundation models*,
+#   [arXiv 2406.16201](https://arxiv.org/abs/2406.16201).
+# - T. Steinke, M. Nasr and M. Jagielski, 2023, *Privacy auditing with one (1) training run*,
+#   [arXiv 2305.08846](https://arxiv.org/abs/2305.08846): the bound on ε.
+# - OWASP, *AI Security Verification Standard* 1.0, [OWASP/AISVS](https://github.com/OWASP/AISVS), 11.2: requirements
+#   on membership inference.
+# - N. Carlini and others, 2022, *Membership inference attacks from first principles*,
+#   [arXiv 2112.03570](https://arxiv.org/abs/2112.03570): why low false-alarm rates.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mialib import doctor
+from mialib import doctor, profiles
 
 NEEDS = [
     need.name
@@ -219,3 +219,17 @@ def test_on_colab_without_a_gpu_the_menu_is_named(colab, monkeypatch):
     if colab:
         monkeypatch.setenv("COLAB_RELEASE_TAG", "release")
     assert any("Change runtime type" in line for line in doctor.examine()[0]) == colab
+
+
+def test_the_device_is_one_line_that_says_who_uses_an_accelerator(monkeypatch):
+    import torch
+
+    from mialib import query
+
+    monkeypatch.delenv("COLAB_RELEASE_TAG", raising=False)
+    monkeypatch.setattr(query, "pick_device", lambda: torch.device("cpu"))
+    assert doctor.device() == "device: cpu"
+    monkeypatch.setattr(query, "pick_device", lambda: torch.device("cuda"))
+    assert doctor.device().startswith("device: cuda (for profiles class and paper;")
+    uses = {name: profiles.load(name).images.device for name in ("quick", "cpu", "class", "paper")}
+    assert uses == {"quick": "cpu", "cpu": "cpu", "class": "auto", "paper": "auto"}

@@ -1,4 +1,4 @@
-"""What the README shows as code runs, and says what it says."""
+"""What the README and the library's page show as code runs, and they say what they say."""
 
 import re
 from types import SimpleNamespace
@@ -16,17 +16,18 @@ from mialib.training import Recipe
 from paths import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+LIBRARY = (ROOT / "mialib" / "README.md").read_text(encoding="utf-8")
 
 
-def code_of(section: str) -> str:
-    return re.search(r"```python\n(.*?)```", README.partition(f"## {section}\n")[2], re.S)[1]
+def code_of(page: str, section: str) -> str:
+    return re.search(r"```python\n(.*?)```", page.partition(f"## {section}\n")[2], re.S)[1]
 
 
 def test_the_five_lines_audit_a_model_of_ones_own(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     space = {"model": trained(), "members": drawn(0), "non_members": drawn(1)}
     with pytest.raises(AuditError, match="TPR at 1 % FPR"):
-        exec(code_of("Your own model"), space)
+        exec(code_of(README, "Audit your own model"), space)
     assert "does better than a guess" in capsys.readouterr().out
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "audit.csv",
@@ -48,20 +49,29 @@ def small(monkeypatch):
 
 
 def test_the_code_of_the_readme_runs(small, capsys):
-    exec(code_of("In your own code"), {})
+    exec(code_of(LIBRARY, "In your own code"), {})
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 1 + 4 + 1
     assert np.isfinite(float(lines[0].split()[0]))
-    assert "Butterfly" in code_of("In your own code")
+    assert "Butterfly" in code_of(LIBRARY, "In your own code")
 
 
 def test_the_table_of_attacks_has_every_name():
-    table = README.partition("by its name in `ATTACKS`")[2].partition("\n\n")[0]
+    table = LIBRARY.partition("by its name in `ATTACKS`")[2].partition("\n\n")[0]
     for name in ATTACKS:
         assert name in table, name
 
 
 def test_the_table_of_defenses_has_every_class():
-    table = README.partition("| defense | what it changes |")[2].partition("\n\n")[0]
+    table = LIBRARY.partition("| defense | what it changes |")[2].partition("\n\n")[0]
     for name in set(DEFENSES) - {"Plain"}:
         assert f"`{name}`" in table, name
+
+
+def test_the_readme_fits_on_two_screens():
+    """Folds are closed, and the table of lessons is the one long thing that a reader came for."""
+    shown = re.sub(
+        r"(?s)<details>.*?</details>|<!-- lessons -->.*?<!-- end of lessons -->", "", README
+    )
+    assert len(shown.splitlines()) <= 90
+    assert len(re.findall(r"!\[[^\]]*\]\((?!\.\./\.\./actions)", shown)) == 1, "one picture"

@@ -86,7 +86,7 @@ def test_every_badge_and_set_up_cell_has_the_new_address(course, monkeypatch):
             "the same cell as a rebuilt notebook has"
         )
     readme = (course / "README.md").read_text(encoding="utf-8")
-    assert "https://github.com/ada/lessons/actions/workflows/test.yml/badge.svg" in readme
+    assert "git clone https://github.com/ada/lessons\ncd lessons\n" in readme
     assert "github/ada/lessons/blob/main/notebooks/00_start_here.ipynb" in readme
     assert HERE not in readme
     assert (

@@ -1,0 +1,394 @@
+"""The lessons' words: acronyms are spelled out, symbols are in the table, links lead somewhere.
+
+Nothing is fetched: a link to elsewhere is asked for its form alone.
+"""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import mialib
+import notebooks
+from paths import ROOT
+
+SERIES = notebooks.lessons()
+each_lesson = pytest.mark.parametrize("lesson", SERIES, ids=lambda lesson: lesson.name)
+GLOSSARY = (ROOT / "notebooks" / "GLOSSARY.md").read_text(encoding="utf-8")
+# Names of software and of sites, which stand for nothing else.
+SOFTWARE = {"DataLoader", "GitHub", "JupyterLab", "NumPy", "OpenReview", "PyTorch", "SciPy"}
+
+# Text cells as they are read: no code, no solutions, no addresses, no numbers from the run.
+FENCE = re.compile(r"```.*?```", re.S)
+FILE = re.compile(r"\b[\w/]+\.(?:md|cff|toml|html|ipynb)\b")
+CODE = re.compile(r"`[^`\n]+`")
+BRACES = re.compile(r"\{\{.*?\}\}", re.S)
+ADDRESS = re.compile(r"(?<=\])\([^)\s]+\)")
+FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)\$", re.S)
+
+
+@cache
+def prose(name: str) -> str:
+    """The text cells of an assembled lesson, without its references."""
+    lesson = next(one for one in SERIES if one.name == name)
+    cells = notebooks.assemble(lesson, SERIES).cells
+    text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    return re.sub(r"(?s)\n## References\n.*?(\n---\n|\Z)", r"\1", text)
+
+
+def plain(text: str) -> str:
+    """The text without code, addresses and what the run fills in."""
+    for pattern in (FENCE, BRACES, CODE, ADDRESS, FILE):
+        text = pattern.sub(" ", text)
+    return text
+
+
+def table(head: str) -> list[list[str]]:
+    """The rows of the glossary's table under this head, as cells."""
+    rows = GLOSSARY.partition(f"\n{head}\n")[2].partition("\n\n")[0].splitlines()[1:]
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows]
+
+
+WORDS = table("| word | in one sentence | lesson |")
+ACRONYMS = table("| short | stands for | what it is | lesson |")
+SYMBOLS = table("| symbol | say | meaning | in the code | lesson | paper |")
+
+
+# Acronyms and names.
+
+
+def short_forms(text: str) -> set[str]:
+    """Words with two capitals, such as AUC, LiRA, DP-SGD and RelaxLoss; plurals count as one."""
+    found = re.findall(r"\b[A-Z][A-Za-z]*[A-Z][A-Za-z]*\b(?:-[A-Z]{2,})?", text)
+    return {re.sub(r"(?<=[A-Z])s$", "", word) for word in found} - SOFTWARE
+
+
+def spelled_out_there(word: str, text: str) -> bool:
+    """Whether the text itself says what a word stands for: *accuracy (ACC)*."""
+    return re.search(rf"\w \({re.escape(word)}\)", text) is not None
+
+
+def listed() -> set[str]:
+    return {word for row in ACRONYMS for word in row[0].split(", ")}
+
+
+@each_lesson
+def test_no_acronym_is_left_unexplained(lesson):
+    text = plain(FORMULA.sub(" ", prose(lesson.name)))
+    unknown = {word for word in short_forms(text) - listed() if not spelled_out_there(word, text)}
+    assert unknown == set(), "spell it out in the lesson, or give it a row in notebooks/GLOSSARY.md"
+
+
+@pytest.mark.parametrize("row", ACRONYMS, ids=lambda row: row[0])
+def test_what_an_acronym_stands_for_has_its_letters(row):
+    short, long = row[:2]
+    if short in ("IN, OUT", "ImageNet"):  # A pair of words and a name, which have no long form.
+        return
+    initials = iter(re.findall(r"\b\w", long.lower()))
+    letters = re.sub(r"[^A-Z]", "", short).lower()
+    assert all(letter in initials for letter in letters), f"{short}: {long}"
+
+
+def test_acronyms_that_nobody_spelled_out_are_found():
+    text = "Its XYZ is high, and so are two QRSs; the area under the curve (AUC) is not."
+    assert short_forms(text) == {"XYZ", "QRS", "AUC"}
+    assert spelled_out_there("AUC", text)
+    assert not spelled_out_there("XYZ", text)
+
+
+# Symbols.
+
+GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε",
+    "zeta": "ζ", "eta": "η", "theta": "θ", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν",
+    "xi": "ξ", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "varphi": "φ",
+    "chi": "χ", "psi": "ψ", "omega": "ω", "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ",
+    "Xi": "Ξ", "Pi": "Π", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω", "ell": "ℓ",
+    "nabla": "∇", "partial": "∂", "infty": "∞", "pm": "±",
+}  # fmt: skip
+SIGNS = re.compile(r"[α-ωΓΔΘΛΞΠΣΦΨΩℓ∇∂∞±]")
+UPRIGHT = re.compile(r"\\(?:text|mathrm|operatorname|begin|end)\{[^}]*\}")
+
+
+def symbols(text: str) -> set[str]:
+    """Greek letters and signs anywhere, and Latin letters in formulas; indices are left out."""
+    found = set(SIGNS.findall(FORMULA.sub(" ", text)))
+    for displayed, inline in FORMULA.findall(text):
+        formula = UPRIGHT.sub(" ", displayed or inline)
+        formula = re.sub(r"_\{[^}]*\}|_\\?\w", "", formula)
+        found |= {GREEK[name] for name in re.findall(r"\\([A-Za-z]+)", formula) if name in GREEK}
+        found |= set(SIGNS.findall(formula))
+        found |= set(re.findall(r"[A-Za-z]", re.sub(r"\\[A-Za-z]+", " ", formula)))
+    return found
+
+
+def lessons_of(row: list[str]) -> set[str]:
+    """The numbers of the lessons in which a row's symbol has its meaning."""
+    return {one.number for one in SERIES} if row[4] == "all" else set(row[4].split(", "))
+
+
+def known_symbols(number: str) -> set[str]:
+    """What the table explains for a lesson; a Latin letter may be explained for another one."""
+    here = [row for row in SYMBOLS if number in lessons_of(row)]
+    greek = {one for row in here for one in symbols(row[0])}
+    latin = {one for row in SYMBOLS for one in symbols(row[0]) if one.isascii()}
+    return greek | latin
+
+
+@each_lesson
+def test_every_symbol_is_in_the_table(lesson):
+    missing = symbols(plain(prose(lesson.name))) - known_symbols(lesson.number)
+    assert missing == set(), f"give it a row for lesson {lesson.number} in notebooks/GLOSSARY.md"
+
+
+def test_symbols_are_found_in_formulas_and_in_text():
+    text = r"With λ = 0, $\gamma_i^{\alpha}\,|w_i|$ and $$L_{\text{members}} = \mathrm{Acc}$$"
+    assert symbols(text) == {"λ", "γ", "α", "w", "L"}
+
+
+@pytest.mark.parametrize("row", SYMBOLS, ids=lambda row: f"{row[0]} {row[4]}")
+def test_a_symbol_can_be_said_and_its_lessons_are_there(row):
+    assert len(row) == 6
+    assert row[1].isascii()
+    assert lessons_of(row) <= {one.number for one in SERIES}
+
+
+NAMES = sorted({name for row in SYMBOLS for name in re.findall(r"`([^`]+)`", row[3])})
+
+
+@cache
+def defined_in_mialib() -> set[str]:
+    """Every class, function, field and method of the library, and the parameters of functions."""
+    found = set()
+    home = Path(mialib.__file__).parent
+    for path in home.rglob("*.py"):
+        module = path.relative_to(home.parent).with_suffix("").as_posix().replace("/", ".")
+        found |= {module, *names_in(ast.parse(path.read_text(encoding="utf-8")).body, module)}
+    return found
+
+
+def names_in(body: list, module: str) -> set[str]:
+    short = module.rpartition(".")[2]
+    found = set()
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            found |= {f"{short}.{node.name}", *(one.arg for one in node.args.args)}
+        if isinstance(node, ast.ClassDef):
+            found |= {node.name, *(f"{node.name}.{one}" for one in fields_of(node))}
+    return found
+
+
+def fields_of(node: ast.ClassDef) -> list[str]:
+    methods = [one.name for one in node.body if isinstance(one, ast.FunctionDef)]
+    annotated = [one.target for one in node.body if isinstance(one, ast.AnnAssign)]
+    return methods + [one.id for one in annotated if isinstance(one, ast.Name)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_in_the_code_is_in_the_code(name):
+    assert name in defined_in_mialib()
+
+
+# What a speech program says. espeak-ng 1.51 names these signs rightly, and passes over the marks
+# without a word; what is in neither is spelled out as "letter 2113", or is lost.
+SPOKEN = set("₀₁₂₃₄₅₆₇₈₉²³±×÷≤≥≠≈→←−√∞½%°€αβγδεζηθκλμνξπρστφχψωΛΦΔΣéèêüöäßøåçñ")
+PASSED_OVER = set("·•–—…“”‘’„«»\u00a0\u202f")
+
+
+def unspeakable(text: str) -> set[str]:
+    """Signs that a listener would hear as nonsense; formulas speak for themselves."""
+    text = plain(FORMULA.sub(" ", text))
+    # A norm is always written so; the glossary says how it is read.
+    text = re.sub(r"ℓ(?=[12])", "L", text)
+    return {sign for sign in text if not sign.isascii()} - SPOKEN - PASSED_OVER
+
+
+@each_lesson
+def test_a_lesson_can_be_read_aloud(lesson):
+    assert unspeakable(prose(lesson.name)) == set(), "say it in words, or put it into a formula"
+
+
+def test_signs_that_would_be_spelled_out_or_lost_are_found():
+    assert unspeakable("The ∇ of ℓ, and ℓ1 with λ = 0 → `∂` and $\\partial$") == {"∇", "ℓ"}
+
+
+@pytest.mark.parametrize(
+    ("filled", "said"),
+    [
+        ("-0.14 [-0.27, 0.00]", "−0.14 [−0.27, 0.00]"),
+        ("1e-06", "1e-06"),
+        ("2026-11-18", "2026-11-18"),
+        ("low-FPR", "low-FPR"),
+        ("λ-0", "λ-0"),
+    ],
+)
+def test_a_negative_number_keeps_its_sign_when_it_is_read_aloud(filled, said):
+    assert notebooks.with_minus_signs(filled) == said
+
+
+# Where a word is introduced.
+
+
+def test_no_word_stands_twice():
+    names = [row[0].lower() for row in WORDS + ACRONYMS]
+    assert len(names) == len(set(names))
+    assert names[: len(WORDS)] == sorted(names[: len(WORDS)]), "in alphabetical order"
+
+
+@pytest.mark.parametrize("row", WORDS + ACRONYMS, ids=lambda row: row[0])
+def test_a_word_is_used_in_the_lesson_that_it_names(row):
+    name = re.fullmatch(r"\[(\d\d)\]\((\1_\w+)\.ipynb\)", row[-1])[2]
+    lesson = next(one for one in SERIES if one.name == name)
+    text = "\n".join(cell.source for cell in notebooks.assemble(lesson, SERIES).cells).lower()
+    names = row[0].split(", ") + ([row[1]] if row in ACRONYMS else [])
+    assert any(stem(word) in text for word in names), f"{row[0]} is not in {name}"
+
+
+def stem(name: str) -> str:
+    """What its first word begins with, so that *pruned* counts as a use of *pruning*."""
+    first = name.lower().split()[0]
+    return first[: max(4, len(first) - 3)] if len(first) > 5 else first
+
+
+# Links.
+
+MARKDOWN = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)")
+HTML = re.compile(r"""<(?:a|img)\b[^>]*?\b(?:href|src)=["']([^"']+)["']""")
+PAGES = sorted(
+    path
+    for folder in ("*.md", "mialib/*.md", "notebooks/**/*.md", "data/**/*.md")
+    for path in ROOT.glob(folder)
+    if ".ipynb_checkpoints" not in path.parts
+)
+
+
+def links(text: str) -> list[str]:
+    text = CODE.sub(" ", FENCE.sub(" ", text))
+    return MARKDOWN.findall(text) + HTML.findall(text)
+
+
+def anchors(text: str) -> set[str]:
+    """What GitHub makes of the headings of a page."""
+    headings = re.findall(r"(?m)^#{1,6} +(.+?)\s*$", FENCE.sub(" ", text))
+    kept = [re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", one.lower())) for one in headings]
+    return {one.replace(" ", "-") for one in kept}
+
+
+def leads_nowhere(link: str, folder: Path, here: str) -> bool:
+    """Whether a link has no file or no heading; one to elsewhere must be a whole address."""
+    if re.match(r"[a-z]+:", link):
+        return not re.match(r"https://[\w.-]+\.\w+(/\S*)?$|mailto:|data:", link)
+    if folder == ROOT and link.startswith("../../actions/workflows/"):  # a page of GitHub's
+        workflow = link.split("/")[4]
+        return not (ROOT / ".github" / "workflows" / workflow).exists()
+    name, _, anchor = link.partition("#")
+    target = folder / name
+    source = ROOT / "notebooks" / "source" / f"{target.stem}.py"
+    if name and not target.exists() and not (target.suffix == ".ipynb" and source.exists()):
+        return True
+    if anchor and target.suffix in ("", ".md"):
+        return anchor not in anchors(target.read_text(encoding="utf-8") if name else here)
+    return False
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_link_of_a_page_leads_nowhere(path):
+    text = path.read_text(encoding="utf-8")
+    dead = [one for one in links(text) if leads_nowhere(one, path.parent, text)]
+    assert dead == []
+
+
+@each_lesson
+def test_no_link_of_a_lesson_leads_nowhere(lesson):
+    cells = notebooks.assemble(lesson, SERIES).cells
+    text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    dead = [one for one in links(text) if leads_nowhere(one, ROOT / "notebooks", text)]
+    assert dead == []
+    assert "GLOSSARY.md" in links(text)
+    assert "HOW_WE_KNOW.md" in links(text)
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "gone.md",
+        "README.md#no-such-heading",
+        "#neither",
+        "http://plain",
+        "https:/x.org",
+        "../../actions/workflows/gone.yml",
+    ],
+)
+def test_a_link_to_nowhere_is_noticed(link):
+    text = f"# Here\n[see]({link})"
+    assert [leads_nowhere(one, ROOT, text) for one in links(text)] == [True]
+
+
+# References.
+
+TITLED = re.compile(r"\*([^*]{4,})\*(?: \([A-Z]+\))?(?: [\d.]+)?, (\[[^\]]+\]\([^)]+\))")
+IDENTIFIED = re.compile(
+    r"\[arXiv (?P<arxiv>(?:[a-z]+/\d{7})|\d{4}\.\d{4,5})\]\(https://arxiv\.org/abs/(?P=arxiv)\)"
+    r"|\[doi (?P<doi>10\.\d{4,}/[^\]]+)\]\(https://doi\.org/(?P=doi)\)"
+    r"|\[[^\]]+\]\(https://(?:proceedings\.mlr\.press|jmlr\.org|hal\.science|github\.com/OWASP)/\S+\)"
+)
+
+
+def references(lesson) -> list[str]:
+    """The items of a lesson's list of references."""
+    text = "\n".join(cell.source for cell in lesson.cells if cell.cell_type == "markdown")
+    listed = re.split(r"(?m)^## ", text.partition("## References\n")[2])[0]
+    items = re.split(r"(?m)^- ", listed)[1:]
+    return [" ".join(item.split()) for item in items]
+
+
+@each_lesson
+def test_every_reference_can_be_found(lesson):
+    assert len(references(lesson)) >= 2
+    for item in references(lesson):
+        if item.startswith(("Next: ", "Code")):
+            continue
+        titles = len(re.findall(r"\*[^*\s][^*]{9,}\*", item))
+        assert titles >= 1, f"no title: {item}"
+        assert len(IDENTIFIED.findall(item)) >= titles, f"no arXiv number, DOI or page: {item}"
+
+
+@each_lesson
+def test_every_repository_is_named_with_its_commit(lesson):
+    for item in references(lesson):
+        text = ADDRESS.sub(" ", item)
+        repositories = re.findall(r"`[\w-]+/[\w.-]+`(?: at commit [0-9a-f]{7})?", text)
+        names = [one for one in repositories if not one.startswith("`research/")]
+        assert all("at commit" in one for one in names), item
+
+
+def test_one_paper_has_one_address():
+    """A title, or its beginning, leads to the same place from every lesson."""
+    found = {}
+    for lesson in SERIES:
+        for item in references(lesson):
+            for title, link in TITLED.findall(item):
+                found.setdefault(title.partition(":")[0], set()).add(link)
+    assert len(found) > 25
+    assert {title: links for title, links in found.items() if len(links) > 1} == {}
+    addresses = [link for links in found.values() for link in links]
+    assert len(addresses) == len(set(addresses)), "two papers with one address"
+
+
+# What HOW_WE_KNOW.md names.
+
+
+def test_every_test_that_the_page_names_is_there():
+    page = (ROOT / "notebooks" / "HOW_WE_KNOW.md").read_text(encoding="utf-8")
+    named = re.findall(r"\((\.\./tests/[\w/]+\.py)\)", page)
+    assert len(set(named)) >= 10
+    for claim in re.findall(r"(?m)^- \*\*.+(?:\n  .+)*", page):
+        assert "../tests/" in claim, f"no test is named: {claim}"
+
+
+def test_every_test_function_that_the_page_names_is_there():
+    page = (ROOT / "notebooks" / "HOW_WE_KNOW.md").read_text(encoding="utf-8")
+    for function, path in re.findall(r"`(test_\w+)`[^\n]*?\(\.\./(tests/[\w/]+\.py)\)", page):
+        assert f"def {function}(" in (ROOT / path).read_text(encoding="utf-8"), function
