@@ -257,6 +257,14 @@ def any_blocks(rows, columns):
     return min(r * columns + k * rows for r, k in pairs if low <= k * r <= high)
 
 
+ABSTRACT = {
+    "strong": "less",
+    "weak": "more",
+    "rare": "not significantly different",
+    "photographs": "not comparable",
+}
+
+
 RIGHT = [
     ("check_best_within", best_within),
     ("check_honest_winner", lambda choosing, measuring: measuring[choosing.argmin()]),
@@ -281,6 +289,7 @@ RIGHT = [
     ("check_proximal_step", proximal_step),
     ("check_control_for", control_for),
     ("check_focus_only", focus_only),
+    ("check_abstract", lambda: ABSTRACT),
     ("check_lowest_loss", lowest_by_descent),
     ("check_sharpening", pull_by_autograd),
     ("check_partners", partners),
@@ -371,6 +380,13 @@ WRONG = [
         lambda w, importance, step: np.maximum(np.abs(w) - step * importance, 0),
         "sign",
     ),
+    ("check_abstract", lambda: ABSTRACT | {"weak": "less"}, "weak: the results do not say 'less'"),
+    ("check_abstract", lambda: ABSTRACT | {"strong": "more"}, "strong: the results do not say"),
+    ("check_abstract", lambda: ABSTRACT | {"rare": "less"}, "rare: the results do not say"),
+    ("check_abstract", lambda: ABSTRACT | {"photographs": "more"}, "photographs: the results do"),
+    ("check_abstract", lambda: ABSTRACT | {"rare": "perhaps"}, "is none of less, more"),
+    ("check_abstract", lambda: dict.fromkeys(ABSTRACT, "less"), "weak: the results do not say"),
+    ("check_abstract", lambda: {"strong": "less"}, "the keys strong, weak, rare, photographs"),
     ("check_focus_only", gamma_to_alpha, "must have mean 1"),
     (
         "check_focus_only",
