@@ -270,7 +270,7 @@ def sensitive_as(ratio: Estimate) -> str:
 # %% [markdown]
 # **What to see.** Per weight, the late convolutions are *{{sensitive_as(deeper["trained"])}}* the early ones after training, and *{{sensitive_as(deeper["PAST"])}}* them after PAST, where the
 # paper has them higher. Normalisations are *{{sensitive_as(norms["trained"])}}* convolutions after training, and *{{sensitive_as(norms["PAST"])}}* them after PAST; the paper has
-# them higher, too. Right: inside a module the top 20 % carry {{inside[0]:.2f}} to {{inside[1]:.2f}} after training, and {{by_chance:.2f}} of normal numbers.
+# them higher, too. Right: inside a module the top 20 % carry {{inside[0]:.2f}} to {{inside[1]:.2f}} after training; of normal numbers they would carry {{by_chance:.2f}}.
 
 # %% [markdown]
 # ### Through tuning

@@ -349,7 +349,7 @@ WRONG = [
     ("check_ship", lambda: "early stopping 4", "costs 0.045 of the accuracy"),
     ("check_ship", lambda: "dropout 0.3", "not surely lower"),
     ("check_ship", lambda: "confidence penalty 0.3", "not surely lower"),
-    ("check_ship", lambda: "ℓ2 0.01", "lower highest advantage"),
+    ("check_ship", lambda: "ℓ2 0.01", "whose highest advantage is lower"),
     ("check_ship", lambda: "dropout", "not in `everyone`"),
     ("check_ship", lambda: 0.0006, "not in `everyone`"),
     ("check_signed", lambda: "ABDF", "Would you sign B? With membership shuffled"),
