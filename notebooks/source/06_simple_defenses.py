@@ -435,7 +435,8 @@ headlines.settings(photographs, against=bare)
 # {{smoothed.highest("tpr", fpr=0.01).value:.0%}} of the members. (Trainings per line: {{len(bare)}}; {{int(bare.is_member.sum()):,}} members, {{int((~bare.is_member).sum()):,}} non-members.)
 
 # %% [markdown]
-# ## Exercise 6.1: what P1 does not notice · difficulty 2/5 · about 10 minutes
+# ## Exercises
+# ### Exercise 6.1 · difficulty 2/5 · about 10 minutes
 # How low may the accuracy fall without P1 noticing? Write the accuracy that gives a certain P1 at a certain advantage.
 
 # %%
@@ -465,8 +466,8 @@ checks.check_accuracy_for_p1(accuracy_for_p1)
 # </details>
 
 # %% [markdown]
-# ## Exercise 6.2: which would you ship? · difficulty 3/5 · about 15 minutes
-# A clinic asks for your advice. It can give up at most **three points** of test accuracy. It wants the strongest attack's **AUC** surely lower than undefended. Among the settings that keep both,
+# ### Exercise 6.2 · difficulty 3/5 · about 15 minutes
+# A judgement: which setting would you ship? A clinic asks for your advice. It can give up at most **three points** of test accuracy. It wants the strongest attack's **AUC** surely lower than undefended. Among the settings that keep both,
 # it takes the one whose highest advantage is lowest. `headlines.settings(everyone, against=plain)` shows all settings, and `one.paired(plain, "highest", "auc")` gives the interval that is missing there. (The check
 # reads the results of profile `quick`.)
 

@@ -461,8 +461,9 @@ print(f"{len(gap_of)} ways to train: rank correlation of gap and highest advanta
 # {{gap_of[leakiest]:.1f}}. A defense that shrinks the gap has not yet shown that it protects. (Trainings per line: {{len(photographs["undefended"])}}; {{int(photographs["undefended"].is_member.sum()):,}} members.)
 
 # %% [markdown]
-# ## Exercise 7.1: what would you sign? · difficulty 2/5 · about 10 minutes
-# A colleague sums up this lesson in six sentences. Which of them would you sign, with your name under them?
+# ## Exercises
+# ### Exercise 7.1 · difficulty 2/5 · about 10 minutes
+# A judgement. A colleague sums up this lesson in six sentences. Which of them would you sign, with your name under them?
 #
 # - **A** In our trained networks the top 20 % of the weights carry more of the gap's sensitivity than the top 20 % of normal numbers would.
 # - **B** They carry that much because they remember the members.
@@ -496,8 +497,8 @@ checks.check_signed(signed)
 # </details>
 
 # %% [markdown]
-# ## Exercise 7.2: leak without a gap · difficulty 3/5 · about 15 minutes
-# Experiment with losses: make up those of $n$ members and $n$ non-members with *equal means*, none below 0, that a threshold separates almost perfectly (advantage 0.98 or more for $n \ge 100$).
+# ### Exercise 7.2 · difficulty 3/5 · about 15 minutes
+# An experiment: a leak without a gap. Make up those of $n$ members and $n$ non-members with *equal means*, none below 0, that a threshold separates almost perfectly (advantage 0.98 or more for $n \ge 100$).
 
 
 # %%

@@ -435,8 +435,9 @@ headlines.settings(photographs, against=untuned)
 # leaves an accuracy of {{ruined_photographs.accuracy().value:.2f}}, that of a guess. ({{int(untuned.is_member.sum()):,}} members, {{int((~untuned.is_member).sum()):,}} non-members.)
 
 # %% [markdown]
-# ## Exercise 8.1: choose on one half, judge on the other · difficulty 3/5 · about 15 minutes
-# Whoever picks the best of {{len(everything)}} settings picks some luck with it. So let half of the records choose, those at the even places of `past.is_member`, and keep the other half to judge.
+# ## Exercises
+# ### Exercise 8.1 · difficulty 3/5 · about 15 minutes
+# An experiment: choose on one half of the records, judge on the other. Whoever picks the best of {{len(everything)}} settings picks some luck with it. So let half of the records choose, those at the even places of `past.is_member`, and keep the other half to judge.
 # Find the λ and the α that ruin no training and cost at most one point of accuracy on the even half, and that have the lowest highest advantage there. `one.take(even)` asks a setting about
 # some records only, and `statistics.standing` sums it up. (The check reads the results of profile `quick`.)
 
@@ -466,7 +467,7 @@ checks.check_chosen(chosen)
 # </details>
 
 # %% [markdown]
-# ## Exercise 8.2: stop at zero · difficulty 3/5 · about 15 minutes
+# ### Exercise 8.2 · difficulty 3/5 · about 15 minutes
 # The steps above overshoot zero. The *proximal* step does not: it moves each weight by `step · importance` towards zero and stops there. Write it.
 
 
