@@ -9,6 +9,9 @@
     by_name(results("photographs", PROFILE))["PAST, α = 2"]     # a setting as its plan calls it
     matches([arena.matched(ring, "DMP, all", "AdvReg")])        # two at the same accuracy
     advice(arena.advice(ring, promise=0.05))                    # which one to take, by need
+    ratios({"late / early": {"trained": log_ratio}})            # of means, with intervals
+    grid({(0.001, 1.5): "0 of 5"})                              # λ downwards, α along
+    verdicts({"AUC": {"ℓ1": "lower"}})                          # what was found, in words
 
 A table has three numbers for each attack: the advantage, the AUC, and the TPR at 1 % FPR.
 """
@@ -17,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 from IPython.display import Markdown
 
 from mialib.course.arena import ACCURACY, LEAKS, Advice, Match
@@ -154,6 +158,32 @@ def in_turn(reached: Mapping[str, InTurn]) -> Markdown:
             for name, found in reached.items()
         ],
     )
+
+
+def ratios(found: Mapping[str, Mapping[str, Estimate]]) -> Markdown:
+    """A line per ratio, of whose logarithm an estimate is given, and a column per arm."""
+    lines = []
+    for name, arms in found.items():
+        cells = [brief(Estimate(*np.exp(one.triple))) for one in arms.values()]
+        lines.append([in_markdown(name), *cells])
+    return _table(["ratio", *next(iter(found.values()))], lines)
+
+
+def grid(cells: Mapping[tuple[float, float], str]) -> Markdown:
+    """What is known of each setting by (λ, α): a line per λ and a column per α."""
+    lambdas = sorted({lam for lam, _ in cells})
+    alphas = sorted({alpha for _, alpha in cells})
+    lines = [
+        [f"λ = {lam:g}", *(cells.get((lam, alpha), "–") for alpha in alphas)] for lam in lambdas
+    ]
+    return _table(["", *(f"α = {alpha:g}" for alpha in alphas)], lines)
+
+
+def verdicts(found: Mapping[str, Mapping[str, str]]) -> Markdown:
+    """A line per setting, and in it what was found of it, in words, by each number."""
+    settings = next(iter(found.values()))
+    lines = [[in_markdown(name), *(said[name] for said in found.values())] for name in settings]
+    return _table(["setting", *found], lines)
 
 
 def by_name(trainings: Results, *wanted: str) -> dict[str, Results]:

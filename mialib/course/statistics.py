@@ -2,8 +2,9 @@
 
 | what | functions |
 |---|---|
-| a few repeats of one training | `student`, `bonferroni`, `spread` |
+| a few repeats of one training | `student`, `span`, `bonferroni`, `spread` |
 | one setting of a plan, or pairs of settings together | `standing`, `mean_difference` |
+| what a difference says, in a sentence | `verdict` |
 | the control that a claim must beat | `fair_control` |
 | what the ROC of several attacks refutes | `sure_rates`, `refuted_epsilon` |
 | how far records lie from the boundary | `FeaturePlane`, `boundary_distances` |
@@ -26,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from mialib import metrics
 from mialib.epsilon import least_epsilon
-from mialib.estimates import Estimate
+from mialib.estimates import Estimate, words
 from mialib.results import Results
 from mialib.results.repeats import over_seeds_and_records
 
@@ -45,6 +46,24 @@ def student(values: Sequence[float]) -> Estimate:
     deviation = float(np.std(values, ddof=1))
     reach = _quantile(len(values)) * deviation / len(values) ** 0.5
     return Estimate(mean, mean - reach, mean + reach)
+
+
+def verdict(difference: Estimate) -> str:
+    """Lower, higher or not significantly different, as the interval of a difference says.
+
+    >>> verdict(Estimate(0.1, -0.2, 0.3))
+    'not significantly different'
+    """
+    return words(difference, same="not significantly different")
+
+
+def span(values: Sequence[float]) -> Estimate:
+    """The mean over trainings, with the lowest and the highest instead of an interval.
+
+    >>> span([0.4, 0.5, 0.6])
+    Estimate(value=0.5, low=0.4, high=0.6, note='')
+    """
+    return Estimate(float(np.mean(values)), float(np.min(values)), float(np.max(values)))
 
 
 def bonferroni(estimate: Estimate, *, comparisons: int, repeats: int = 3) -> Estimate:

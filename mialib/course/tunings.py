@@ -6,6 +6,8 @@
     tunings.by("epochs", lam=1e-3, alpha=1.5)           # by the length of the tuning
     tunings.standard                                    # PAST's setting in the lessons: λ and α
     tunings.values("alpha")                             # every α of the grid
+    tunings.grid(lambdas, alphas)                       # those of a grid, also if some diverged
+    ruined_trainings(one)                               # how many of them are good for nothing
     nearest(one, tunings.by("lam", alpha=0.0))          # the λ of the control of equal accuracy
     watched_arms(results("epochs", PROFILE))["PAST"]    # every epoch of a tuning
 
@@ -15,7 +17,7 @@ are depends on the profile, so lessons ask for them instead of naming them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,6 +25,8 @@ from typing import Any
 from mialib import profiles
 from mialib.defenses import Past
 from mialib.results import Results
+
+RUINED = 0.2  # the accuracy below which a network of ten classes is good for nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +88,21 @@ class Tunings:
             if is_whole and settings["lam"] > 0:
                 found[settings[name]] = one
         return dict(sorted(found.items()))
+
+    def grid(
+        self, lambdas: Iterable[float], alphas: Iterable[float]
+    ) -> dict[tuple[float, float], Results]:
+        """Every setting of a grid by (λ, α), with all its trainings, also those that diverged."""
+        places = [(lam, alpha) for lam in lambdas for alpha in alphas]
+        return {
+            (lam, alpha): self.results.where(**self.usual | {"lam": lam, "alpha": alpha})
+            for lam, alpha in places
+        }
+
+
+def ruined_trainings(one: Results) -> int:
+    """How many trainings diverged, or ended below an accuracy of `RUINED`."""
+    return sum(bool(row.failure) or row.accuracy["test"] < RUINED for row in one.rows)
 
 
 def accuracy_apart(one: Results, other: Results) -> float:

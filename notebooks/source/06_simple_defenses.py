@@ -7,26 +7,26 @@
 #   - say which of them hinder even the strongest attack, with an interval over trainings
 #   - explain why neither a small loss gap nor a high P1 is a proof of privacy
 # needs: notebook 02; stochastic gradient descent
-# read: 30
+# read: 40
 # reproduces: the simple baselines of PAST (Section 4.1) and its P1 (Eq. 6), after Fig. 3, on our data
 # cover: 06_tradeoff
 # ---
 
 # %% [markdown]
 # ## Overfit less, leak less?
-# A model leaks because it treats its members better than non-members: it overfits. Against overfitting there are old and cheap remedies, and the PAST paper lists five of them among
-# the defenses that it wants to beat. Of ℓ1 and ℓ2 it says: "if not all parameters contribute equally to the risk of leaking sensitive information, the uniform penalties can lead to a suboptimal
-# tradeoff between model utility and privacy". Before anybody improves on them, let us see
-# what they do. Six, each with one idea and one knob:
+# A model leaks because it treats its members better than non-members: it overfits. Against overfitting there are old and cheap remedies. The PAST paper wants to beat five of them. Of ℓ1 and ℓ2 it
+# says: "if not all parameters contribute equally to the risk of leaking sensitive information, the uniform penalties can lead to a suboptimal tradeoff between model utility and privacy" (Section 1).
 #
-# | defense | what it changes | knob |
+# Before anybody improves on them, let us see what they do. There are six, each with one idea and one knob:
+#
+# | defense | what it changes | its knob |
 # |---|---|---|
-# | ℓ1 | every weight pays for its size | λ |
-# | ℓ2 | every weight pays for its square | λ |
-# | dropout | some features are missing in each step | share $p$ |
-# | label smoothing | the label is right with certainty $1 - \varepsilon$ only | ε |
-# | confidence penalty | certainty costs | β |
-# | early stopping | the last epochs are skipped | patience |
+# | ℓ1 | every weight pays for its size | λ, the price |
+# | ℓ2 | every weight pays for its square | λ, the price |
+# | dropout | some features are missing in each step | $p$, the share that is missing |
+# | label smoothing | the label is right with certainty $1 - \varepsilon$ only | ε, the doubt |
+# | confidence penalty | certainty costs | β, the price |
+# | early stopping | the last epochs are skipped | patience, in epochs |
 #
 # First we build each in a few lines on 200 shopping baskets. Then repeated trainings tell what each is worth.
 
@@ -36,14 +36,15 @@ import torch
 from torch.nn import functional as F
 
 from mialib import data, models, profiles, query
-from mialib.course import figures, headlines, plots, statistics, widgets
+from mialib.course import figures, headlines, plots, statistics, strengths, widgets
 from mialib.course.plots import show
+from mialib.course.statistics import verdict
 from mialib.defenses import L1, L2, ConfidencePenalty, Dropout, EarlyStopping, LabelSmoothing
-from mialib.estimates import words
 from mialib.experiments import Results, results
 from mialib.query import to_device
 from mialib.training import Defense, Recipe, fit
 
+# %%
 baskets = data.load("shoppers", size=400)
 members, validation = baskets.take(np.arange(200)), baskets.take(np.arange(200, 400))
 x, y = to_device(members, torch.device("cpu"))  # (200, 600) and (200,), 100 classes
@@ -71,16 +72,18 @@ def l2_loss(model: models.Network, lam: float) -> torch.Tensor:
 
 # %% [markdown]
 # The gradient of $\lambda|w|$ is $\lambda\,\mathrm{sign}(w)$, the same for small weights and large ones, so ℓ1 drives small weights to zero. That of
-# $\tfrac{\lambda}{2} w^2$ is $\lambda w$: large weights pay most. The library never computes the sums: `L1` adds the sign to the gradient
-# in the hook `after_backward`, and `L2` raises the optimizer's weight decay in `prepare`. One step of each must end at the same weights as ours.
+# $\tfrac{\lambda}{2} w^2$ is $\lambda w$: large weights pay most.
+#
+# The library never computes the sums. `L1` adds the sign to the gradient in the hook `after_backward`, and `L2` raises the optimizer's weight decay in `prepare`. One step of each must end at the
+# same weights as ours.
 
 # %%
 one_step = Recipe(epochs=1, batch_size=len(y), lr=0.1, momentum=0.0, weight_decay=0.0)
 
 
-def step_by_hand(loss, lam: float) -> torch.Tensor:
+def step_by_hand(loss, strength: float) -> torch.Tensor:
     model = small_model()
-    loss(model, lam).backward()
+    loss(model, strength).backward()
     return torch.cat([(w - 0.1 * w.grad).detach().flatten() for w in model.parameters()])
 
 
@@ -90,25 +93,27 @@ def step_of(defense: Defense) -> torch.Tensor:
     return torch.cat([w.detach().flatten() for w in model.parameters()])
 
 
-for loss, defense in ((l1_loss, L1(0.01)), (l2_loss, L2(0.01))):
-    assert torch.allclose(step_by_hand(loss, 0.01), step_of(defense), atol=1e-7), defense
+# %%
+assert torch.allclose(step_by_hand(l1_loss, 0.01), step_of(L1(0.01)), atol=1e-7)
+assert torch.allclose(step_by_hand(l2_loss, 0.01), step_of(L2(0.01)), atol=1e-7)
 
 # %% [markdown]
 # That is also how any defense is used: `fit(model, members, recipe, defense=L1(0.01))`.
 
 # %% [markdown]
 # ## One on the features, from scratch
-# **Dropout** erases each feature before the last layer with probability $p$, anew in every step, and divides the rest by $1 - p$ so that their mean stays.
+# **Dropout** erases each feature before the last layer with probability $p$, anew in every step. It divides the rest by $1 - p$, so that their mean stays.
 # The idea: no feature can rely on another. When the model is asked, nothing is erased.
 
 
 # %%
-def dropout_loss(model: models.Network, share: float) -> torch.Tensor:
+def dropout_loss(model: models.Network, p: float) -> torch.Tensor:
     features = model.features(x)
-    kept = torch.empty_like(features).bernoulli_(1 - share)  # 1 or 0
-    return F.cross_entropy(model.classify(features * kept / (1 - share)), y)
+    kept = torch.empty_like(features).bernoulli_(1 - p)  # 1 or 0
+    return F.cross_entropy(model.classify(features * kept / (1 - p)), y)
 
 
+# %%
 model = small_model()
 torch.manual_seed(0)
 by_hand = dropout_loss(model, 0.5)
@@ -117,19 +122,15 @@ assert Dropout(0.5).batch_loss(model, x, y).item() == by_hand.item()
 
 # %% [markdown]
 # ## Two on the outputs, from scratch
-# Cross-entropy is never satisfied: it falls until the label has probability 1. **Label smoothing** asks for less: $1 - \varepsilon$ for the label, and
-# $\varepsilon / (C - 1)$ for each of the other classes, of which there are $C$ in all. The **confidence penalty** leaves the label alone and subtracts β times the entropy of the output.
+# Cross-entropy is never satisfied: it falls until the label has probability 1. **Label smoothing** asks for less. With $C$ classes, the label shall have $1 - \varepsilon$ and each of the others
+# $\varepsilon / (C - 1)$. The **confidence penalty** leaves the label alone. It subtracts β times the entropy of the output, so a model that is unsure pays less.
 
 
 # %%
-def smooth_targets(y: torch.Tensor, classes: int, epsilon: float) -> torch.Tensor:
+def smoothing_loss(model: models.Network, epsilon: float, classes: int = 100) -> torch.Tensor:
     targets = torch.full((len(y), classes), epsilon / (classes - 1))
-    targets[torch.arange(len(y)), y] = 1 - epsilon
-    return targets  # (n, classes); every row sums to 1
-
-
-def smoothing_loss(model: models.Network, epsilon: float) -> torch.Tensor:
-    return -(smooth_targets(y, 100, epsilon) * model(x).log_softmax(dim=1)).sum(dim=1).mean()
+    targets[torch.arange(len(y)), y] = 1 - epsilon  # every row sums to 1
+    return -(targets * model(x).log_softmax(dim=1)).sum(dim=1).mean()
 
 
 def penalty_loss(model: models.Network, beta: float) -> torch.Tensor:
@@ -138,11 +139,10 @@ def penalty_loss(model: models.Network, beta: float) -> torch.Tensor:
     return F.nll_loss(log_p, y) - beta * entropy
 
 
-for loss, defense in (
-    (smoothing_loss, LabelSmoothing(0.3)),
-    (penalty_loss, ConfidencePenalty(0.3)),
-):
-    assert torch.allclose(step_by_hand(loss, 0.3), step_of(defense), atol=1e-7), defense
+# %%
+smoothing, penalty = LabelSmoothing(0.3), ConfidencePenalty(0.3)
+assert torch.allclose(step_by_hand(smoothing_loss, 0.3), step_of(smoothing), atol=1e-7)
+assert torch.allclose(step_by_hand(penalty_loss, 0.3), step_of(penalty), atol=1e-7)
 
 # %% [markdown]
 # Both live in the hook `loss`. **Predict**: at which confidence is each of the two losses lowest, with ten classes and ε = β = 0.3?
@@ -157,14 +157,15 @@ curves = {
     "label smoothing": -0.7 * np.log(confidence) - 0.3 * np.log(rest),
     "confidence penalty": plain_loss - 0.3 * entropy,
 }
+
+# %%
 picture = plots.lines(confidence, curves, xlabel="confidence in the label", ylabel="loss")
 show(picture, name="06_losses")
 lowest = {name: float(confidence[curve.argmin()]) for name, curve in curves.items()}
 
 # %% [markdown]
-# **What to see.** Cross-entropy has no lowest point inside. Label smoothing turns at {{lowest['label smoothing']:.2f}}, the penalty at
-# {{lowest['confidence penalty']:.2f}}: beyond that, more certainty costs. Both limit how sure the model may be, and neither asks that it treat members and
-# non-members *alike*.
+# **What to see.** Cross-entropy falls to the very end. Label smoothing turns at {{lowest['label smoothing']:.2f}} and the penalty at {{lowest['confidence penalty']:.2f}}: beyond that, more
+# certainty costs. Both limit how sure the model may be, and neither asks that it treat members and non-members *alike*.
 
 # %% [markdown]
 # ## One on the loop, from scratch
@@ -184,10 +185,14 @@ def stop(validation_losses: list[float], patience: int) -> tuple[int, int]:
     return epoch + 1, best + 1
 
 
+# %%
+def mean_loss(model: models.Network, records: data.Records) -> float:
+    logits = torch.from_numpy(query.predict(model, records))
+    return F.cross_entropy(logits, torch.tensor(records.y).long()).item()
+
+
 def look(model: models.Network, epoch: int = 0) -> dict[str, float]:
-    both = {"member": members, "non_member": validation}
-    logits = {role: torch.from_numpy(query.predict(model, part)) for role, part in both.items()}
-    return {r: F.cross_entropy(z, torch.tensor(both[r].y).long()).item() for r, z in logits.items()}
+    return {"member": mean_loss(model, members), "non_member": mean_loss(model, validation)}
 
 
 # %% [markdown]
@@ -199,59 +204,46 @@ history = fit(small_model(), members, recipe, device="cpu", on_epoch=look)
 seen = {role: [epoch[role] for epoch in history] for role in ("member", "non_member")}
 ran, kept = stop(seen["non_member"], patience=2)
 
+# %%
 model = small_model()
 early = fit(model, members, recipe, defense=EarlyStopping(2), validation=validation, device="cpu")
 assert len(early) == ran
 assert look(model)["non_member"] == seen["non_member"][kept - 1]
-picture = plots.lines(
-    np.arange(1, 21), seen, xlabel="epoch", ylabel="loss", mark=float(kept), roles=True
-)
+
+# %%
+epochs = np.arange(1, 21)
+picture = plots.lines(epochs, seen, xlabel="epoch", ylabel="loss", mark=float(kept), roles=True)
 show(picture, name="06_early")
 
 # %% [markdown]
-# **What to see.** The validation loss is lowest after epoch {{kept}} (the line), {{seen['non_member'][kept - 1]:.2f}}. The members' loss is
-# {{seen['member'][kept - 1]:.2f}} there, so the gap is already open. Early stopping waits until *utility* stops growing, and privacy may be lost by then.
+# **What to see.** The validation loss is lowest after epoch {{kept}} (the line), at {{seen['non_member'][kept - 1]:.2f}}. There the members' loss is already down to
+# {{seen['member'][kept - 1]:.2f}}. Early stopping waits until *utility* stops growing, and privacy may be lost by then.
 
 # %% [markdown]
 # ## Into an experiment
-# A `Configuration` takes a defense like any other setting, and `runs.get_all` trains target and shadow with it: the attacker is **adaptive**, its shadow has the same
-# defense at the same strength (notebook 02). Early stopping needs validation records, so every setting gives up the same share of its members, also where nobody looks at them.
+# A `Configuration` takes a defense like any other setting. The attacker is **adaptive**, as in notebook 02: the shadow has the same defense at the same strength. Early stopping needs validation
+# records, so every setting gives up a tenth of its members, even where nobody looks at them.
 
 # %%
 configuration = profiles.load(PROFILE).images.but(validation=0.1)
 defended = configuration.but(defense=L1(1e-3))
 pair = [defended, defended.but(side="shadow")]  # runs.get_all(pair) would train them
 
+# %% [markdown]
+# You need not train them all: the course ships the results of the plan `simple`. `strengths.by_defense` sorts them by defense, from the weakest setting to the strongest.
+
+# %%
 simple = results("simple", PROFILE)
 print(simple.about["source"])
 plain = simple.find(defense="Plain")
-records = int(simple.is_member.sum()), int((~simple.is_member).sum())
+arms = strengths.by_defense(simple)  # {"ℓ1": {0.0001: its trainings, …}, …}
+members_asked, others_asked = int(simple.is_member.sum()), int((~simple.is_member).sum())
 print(f"{len(simple.settings())} settings, each trained with {len(plain)} seeds")
 
 # %% [markdown]
-# Every setting met {{len(simple.attacks)}} attacks, and we sum it up by the **highest** advantage among them: a defense is as good as its worst day. Numbers are means over
-# {{len(plain)}} trainings of target and shadow; the 95 % intervals cover trainings and records (n = {{records[0]:,}} + {{records[1]:,}}). Now we sort the settings of each
-# defense from weak to strong.
-
-
-# %%
-KNOBS = {"ℓ1": (L1, "lam"), "ℓ2": (L2, "lam"), "dropout": (Dropout, "p"),
-         "label smoothing": (LabelSmoothing, "epsilon"),
-         "confidence penalty": (ConfidencePenalty, "beta"),
-         "early stopping": (EarlyStopping, "patience")}  # fmt: skip
-
-
-def by_strength(make: type[Defense], knob: str) -> dict[float, Results]:
-    """Every setting of a defense with all its trainings, from the weakest on."""
-    settings = simple.where(defense=make.__name__).settings()
-    found = {one.rows[0].settings[knob]: one.finished() for one in settings}
-    return dict(sorted(found.items(), reverse=knob == "patience"))
-
-
-arms = {name: by_strength(*knob) for name, knob in KNOBS.items()}
-arms = {name: arm for name, arm in arms.items() if arm}  # not every profile tries them all
-
-# %% [markdown]
+# Every setting met {{len(simple.attacks)}} attacks. We sum it up by the **highest** advantage among them: a defense is as good as its worst day. Numbers are means over {{len(plain)}} trainings of
+# target and shadow. The 95 % intervals cover trainings and records ({{members_asked:,}} members, {{others_asked:,}} non-members).
+#
 # **Predict**: which of the six move down (more private), which move right (more accurate), and does any move up?
 
 
@@ -260,23 +252,26 @@ def point(one: Results) -> tuple:
     return one.accuracy(), one.highest()
 
 
+smooth = arms["label smoothing"]
+worst = max(smooth, key=lambda epsilon: smooth[epsilon].by_seed("highest").mean())
+rise = smooth[worst].paired(plain, "highest")
+print(f"label smoothing with ε = {worst:g} changes the highest advantage by {rise}")
+
+# %%
 series = {name: [point(one) for one in arm.values()] for name, arm in arms.items()}
 labels = {name: [f"{value:g}" for value in arm] for name, arm in arms.items()}
 picture = plots.tradeoff(series, undefended=point(plain), labels=labels, columns=3)
 show(picture, name="06_tradeoff")
-smooth = arms["label smoothing"]
-worst = max(smooth, key=lambda value: smooth[value].by_seed("highest").mean())
-rise = smooth[worst].paired(plain, "highest")
 
 # %% [markdown]
-# **What to see.** ℓ1, ℓ2, dropout and early stopping move down, and when they are strong also far to the left: a model that learns nothing leaks nothing. Label smoothing
-# and the confidence penalty move *up*: ε = {{worst:g}} raises the highest advantage from {{plain.highest().value:.2f}} to {{smooth[worst].highest().value:.2f}} (paired change {{rise}}). Only where
-# smoothing is so strong that the model can no longer fit its members does it come down again.
+# **What to see.** ℓ1, ℓ2, dropout and early stopping move down; the strong ones move far to the left as well, because a model that learns nothing leaks nothing. Label smoothing and the confidence
+# penalty move *up*: ε = {{worst:g}} raises the highest advantage from {{plain.highest().value:.2f}} to {{smooth[worst].highest().value:.2f}}. Only where smoothing is so strong that the model can no
+# longer fit its members does it come down again.
 
 # %% [markdown]
 # ## Turn every knob
-# One slider per strength; 0, and patience ∞, are plain training. Try this: give all six the same accuracy, as well as they can, and compare the other columns. *Think*: which of
-# them would you call a defense by the advantage, and not by the TPR at 1 % FPR?
+# There is one slider per strength; 0, and patience ∞, are plain training. Try this: give all six about the same accuracy, then compare the other columns. *Think*: which of them would you call a defense
+# by the advantage, and not by the TPR at 1 % FPR?
 
 # %%
 undefended = statistics.standing(plain)
@@ -286,13 +281,16 @@ for name, arm in arms.items():
     standings[name] |= {value: statistics.standing(one) for value, one in arm.items()}
 
 
-def knobs_view(**strengths: float) -> plots.Picture:
-    rows = {f"{name} {value:g}": standings[name][value] for name, value in strengths.items()}
+def knobs_view(**chosen: float) -> plots.Picture:
+    rows = {f"{name} {value:g}": standings[name][value] for name, value in chosen.items()}
     return figures.board({"undefended": undefended} | rows)
 
 
-sliders = {name: widgets.steps(list(arm), start=list(arm)[1], label=f"{name}: {KNOBS[name][1]}")
-           for name, arm in standings.items()}  # fmt: skip
+# %%
+sliders = {}
+for name, arm in standings.items():
+    label = f"{name}: {strengths.KNOBS[name].symbol}"
+    sliders[name] = widgets.steps(list(arm), start=list(arm)[1], label=label)
 widgets.explore(knobs_view, **sliders)
 
 # %% [markdown]
@@ -310,77 +308,62 @@ gentle = smooth[weakest].paired(plain, "highest", "auc")
 corner = smooth[weakest].paired(plain, "highest", "tpr", fpr=0.01)
 
 # %% [markdown]
-# **What to see.** Label smoothing does harm from the start: with ε = {{weakest:g}} the strongest attack's AUC is already higher ({{gentle}}), and its TPR at 1 % FPR is
-# {{words(corner)}} ({{corner}}). At their strongest most defenses leave little to attack and little to use. What matters lies between.
+# **What to see.** Label smoothing does harm from the start: with ε = {{weakest:g}} the strongest attack's AUC is already higher ({{gentle}}), and its TPR at 1 % FPR is *{{verdict(corner)}}*. At their
+# strongest, most defenses leave little to attack and little to use. What matters lies between.
 
 # %% [markdown]
 # ## The same promise for all
-# A defense that ruins the model is private, so compare models that are *equally useful*. We promise to give up at most five points of accuracy, and turn each knob up as far as the
-# promise allows. The accuracy that decides is that of the **inference** records: nobody trained on them, and no number of the table uses them. (So on the test records a
-# setting may miss the promise by a little.)
+# A defense that ruins the model is private, so compare models that are *equally useful*. We promise to give up at most five points of accuracy, and turn each knob up as far as the promise allows.
+#
+# Which records decide? Those that were set aside: nobody trained on them, and the table below does not use them. (So its test accuracy may miss the promise by a little.)
 
 # %%
 PROMISE = 0.05
-
-
-def accuracy_elsewhere(one: Results) -> float:
-    return float(np.mean([row.accuracy["inference"] for row in one.rows]))
-
-
-kept = {}
-for name, arm in arms.items():
-    for value, one in arm.items():  # the strongest that keeps the promise comes last
-        if accuracy_elsewhere(one) >= accuracy_elsewhere(plain) - PROMISE:
-            kept[name] = value
-chosen = {f"{name} {value:g}": arms[name][value] for name, value in kept.items()}
+chosen = strengths.kept_promises(arms, plain, promise=PROMISE)
 headlines.settings({"undefended": plain} | chosen, against=plain)
 
 # %% [markdown]
-# Which of these changes are sure? The intervals are **paired**: both models were trained with the same seeds and asked about the same records.
+# The last two columns are **paired**: both models were trained with the same seeds and asked about the same records. Which of the changes are sure?
 
 # %%
-asked = {"advantage": ("highest",), "TPR": ("highest", "tpr")}
+asked = {"highest advantage": ("highest",), "highest TPR at 1 % FPR": ("highest", "tpr")}
 verdicts = {
-    what: {name: words(one.paired(plain, *number)) for name, one in chosen.items()}
+    what: {name: verdict(one.paired(plain, *number)) for name, one in chosen.items()}
     for what, number in asked.items()
 }
 
 
-def those(what: str, verdict: str) -> str:
-    names = [name for name, word in verdicts[what].items() if word == verdict]
+def those(what: str, said: str) -> str:
+    names = [name for name, word in verdicts[what].items() if word == said]
     return ", ".join(names) or "none"
 
 
-ranked = sorted(chosen, key=lambda name: chosen[name].by_seed("highest").mean())
-apart = chosen[ranked[0]].paired(chosen[ranked[1]], "highest")
+headlines.verdicts(verdicts)
 
 # %% [markdown]
-# **What to see.** By the highest advantage, *lower* than undefended: {{those("advantage", "lower")}}; *higher*: {{those("advantage", "higher")}}; *not told apart*:
-# {{those("advantage", "not told apart")}}. Lowest of all lies {{ranked[0]}}; compared with the next, {{ranked[1]}}, it is {{words(apart)}} ({{apart}}).
+# **What to see.** The highest advantage is lower with {{those("highest advantage", "lower")}}. The TPR at 1 % FPR is lower with {{those("highest TPR at 1 % FPR", "lower")}}, and higher with
+# {{those("highest TPR at 1 % FPR", "higher")}}. In that corner these attacks find only {{plain.highest("tpr", fpr=0.01).value:.1%}} of the undefended model's members, so there is little to protect and
+# something to spoil.
 #
-# By the highest TPR at 1 % FPR, lower: {{those("TPR", "lower")}}; higher: {{those("TPR", "higher")}}. In that corner the undefended model gives these attacks only
-# {{plain.highest("tpr", fpr=0.01).value:.1%}} of its members, so there is little to protect, and something to spoil.
-#
-# Early stopping has costs that the table does not show. It takes a tenth of the records out of training; here every setting gave them up, but a model of your own would pay for them. And its
-# knob is coarse: with little patience, training ends before it has begun.
+# Early stopping has costs that the table does not show. A model of your own would pay for the validation records, and the knob is coarse: with little patience, training ends before it has begun.
 
 # %% [markdown]
 # ## Does a smaller gap leak less?
-# PAST steers by "the loss gap between member and non-member examples as a proxy for privacy risk", and says: "A larger loss gap indicates a higher privacy risk". **Predict**: is that so for all six?
+# PAST takes "the loss gap between member and non-member examples as a proxy for privacy risk" (Section 3.1). The loss gap is the mean loss of non-members minus that of members. "A larger loss gap
+# indicates a higher privacy risk", says the paper. **Predict**: is that so along all six knobs?
 
 # %%
 gaps = {name: [(one.loss_gap(), one.highest()) for one in arm.values()]
         for name, arm in arms.items()}  # fmt: skip
 star = plain.loss_gap(), plain.highest()
-axes = {"xlabel": "loss gap", "ylabel": "highest advantage", "columns": 1}
-show(plots.scatter({"": gaps}, stars={"": star}, **axes), name="06_gap")
+picture = plots.tradeoff(gaps, undefended=star, labels=labels, columns=3, along="loss gap")
+show(picture, name="06_gap")
 narrower = smooth[worst].paired(plain, "loss_gap")
 knows = np.mean([row.accuracy["train"] for row in smooth[worst].rows])
 
 # %% [markdown]
-# **What to see.** Along ℓ1, ℓ2, dropout and early stopping the proxy works: gap and advantage fall together. Smoothing with ε = {{worst:g}} makes the gap {{words(narrower, lower="smaller", higher="larger")}}
-# ({{narrower}}), and yet it raised the advantage. The model may not be sure, so all losses move close together, but it still gets {{knows:.0%}} of its members right: a small
-# gap is no proof of privacy.
+# **What to see.** Along ℓ1, ℓ2, dropout and early stopping the proxy works: gap and advantage fall together. Smoothing with ε = {{worst:g}} makes the gap smaller ({{narrower}}), and yet it raised the
+# advantage. No loss may be very small, so all losses move close together, but the model still gets {{knows:.0%}} of its members right: a small gap is no proof of privacy.
 
 # %% [markdown]
 # ## Who is fooled?
@@ -390,55 +373,52 @@ knows = np.mean([row.accuracy["train"] for row in smooth[worst].rows])
 beta, hard = list(arms["confidence penalty"].items())[-1]
 change = {attack: hard.paired(plain, "advantage", attack) for attack in simple.attacks}
 moved = {attack: change[attack] for attack in sorted(change, key=lambda a: change[a].value)}
-what = f"change of the advantage under the confidence penalty {beta:g}"
-picture = plots.comparison({"penalty": moved}, label=what, dotted="no difference")
-show(picture, name="06_fooled")
+what = f"change of the advantage under the confidence penalty, β = {beta:g}"
+show(plots.comparison({"penalty": moved}, label=what, dotted="no change"), name="06_fooled")
 weaker = [attack for attack, change in moved.items() if change.high < 0]
 stronger = [attack for attack, change in moved.items() if change.low > 0]
 
 # %% [markdown]
-# **What to see.** With β = {{beta:g}}, {{len(weaker)}} of the {{len(moved)}} attacks find less ({{", ".join(weaker)}}) and {{len(stronger)}} find more. Judged by the gradient ℓ2 alone, which falls
-# from {{plain.advantage("gradient ℓ2").value:.2f}} to {{hard.advantage("gradient ℓ2").value:.2f}}, the defense would look excellent; the loss attack goes from {{plain.advantage("loss").value:.2f}} to
-# {{hard.advantage("loss").value:.2f}}. The gradient attacks look for members at which the cross-entropy is flat, and the penalty keeps the model from resting there.
+# **What to see.** {{len(weaker)}} of the {{len(moved)}} attacks find less ({{", ".join(weaker)}}), and {{len(stronger)}} find more. Judged by the gradient ℓ2 alone, which falls from
+# {{plain.advantage("gradient ℓ2").value:.2f}} to {{hard.advantage("gradient ℓ2").value:.2f}}, the defense would look excellent. The gradient attacks look for members at which the cross-entropy is flat,
+# and the penalty keeps the model from resting there.
 
 # %% [markdown]
 # ## One number for both?
-# PAST sums up utility and privacy in one score, "P1" (its Eq. 6, after Paul and others), the harmonic mean of the accuracy Acc and of what the highest advantage Adv leaves:
+# PAST sums up utility and privacy in one score, P1 (its Eq. 6, after Paul and others). It is the harmonic mean of the accuracy Acc and of what the highest advantage Adv leaves:
 #
 # $$P_1 = \frac{2 \cdot \mathrm{Acc} \cdot (1 - \mathrm{Adv})}{\mathrm{Acc} + (1 - \mathrm{Adv})}.$$
 #
 # **Predict**: may a model lose ten points of accuracy and *gain* in P1?
 
 # %%
-flat = {name: [(a.value, h.value) for a, h in points] for name, points in series.items()}
-star = plain.accuracy().value, plain.highest().value
-show(figures.p1_map(flat, undefended=star, labels=labels), name="06_p1")
-everyone = {f"{name} {value:g}": one for name, arm in arms.items() for value, one in arm.items()}
+everyone = strengths.by_setting(arms)
 gained = {name: one.paired(plain, "p1") for name, one in everyone.items()}
 better = [name for name, gain in gained.items() if gain.low > 0] or list(gained)
 poorest = min(better, key=lambda name: everyone[name].by_seed("accuracy").mean())
 lost = everyone[poorest].paired(plain, "accuracy")
 
+# %%
+flat = {name: [(a.value, h.value) for a, h in points] for name, points in series.items()}
+star = plain.accuracy().value, plain.highest().value
+show(figures.p1_map(flat, undefended=star, labels=labels), name="06_p1")
+
 # %% [markdown]
-# **What to see.** Below the thick line P1 is higher than undefended. The least accurate model whose gain is sure is {{poorest}}: its accuracy is {{words(lost)}} ({{lost}}), and its P1
-# {{words(gained[poorest])}} ({{gained[poorest]}}). P1 trades accuracy for privacy at a rate that nobody chose; a hospital and a photo app would not agree on it.
+# **What to see.** Below the thick line P1 is higher than undefended. The least accurate model whose gain is sure is {{poorest}}: its accuracy changes by {{lost}}, its P1 by {{gained[poorest]}}. P1 trades
+# accuracy for privacy at a rate that nobody chose; a hospital and a photo app would not agree on it.
 #
-# One caution more. The best of {{len(everyone)}} settings may be the luckiest. Suppose we had trained only once, and picked the highest P1: what would that setting reach in the other trainings?
+# And the best of {{len(everyone)}} settings may be the luckiest. Suppose we had trained only once, and picked the highest P1. What would that setting reach in the other trainings?
 
 # %%
 scores = np.array([one.by_seed("p1") for one in everyone.values()])  # (settings, trainings)
 winners = scores.argmax(axis=0)
 others = [np.delete(scores[winner], seed).mean() for seed, winner in enumerate(winners)]
 print("winners:", [list(everyone)[winner] for winner in winners])
-luck = (
-    "One setting wins every time, so here luck does not choose"
-    if len(set(winners)) == 1
-    else f"{len(set(winners))} different settings win, so luck has a say in the choice"
-)
+print(f"P1 where it won {scores.max(axis=0).mean():.3f}, in the others {np.mean(others):.3f}")
 
 # %% [markdown]
-# The winner's P1 is {{scores.max(axis=0).mean():.3f}} in the training that picked it and {{np.mean(others):.3f}} in the others. {{luck}}. You know that only after training again; so
-# choose a strength on trainings and records that you do not report on.
+# By {{len(winners)}} trainings, {{len(set(winners))}} different settings win, and a winner's P1 is {{scores.max(axis=0).mean():.3f}} in the training that picked it and {{np.mean(others):.3f}} in the
+# others. So choose a strength on trainings and records that you do not report on.
 
 # %% [markdown]
 # ## On photographs
@@ -447,16 +427,16 @@ luck = (
 # %%
 simple_ones = ["dropout", "label smoothing", "confidence penalty", "ℓ2", "stopped early"]
 photographs = headlines.by_name(results("photographs", PROFILE), "undefended", *simple_ones)
-bare = photographs["undefended"]
+bare, smoothed = photographs["undefended"], photographs["label smoothing"]
 headlines.settings(photographs, against=bare)
 
 # %% [markdown]
-# Smoothing with ε = 0.3 has a highest advantage of {{photographs["label smoothing"].highest().value:.2f}}, undefended it is {{bare.highest().value:.2f}}
-# (*{{words(photographs["label smoothing"].paired(bare, "highest"))}}*), and at 1 % false alarms its strongest attack catches
-# {{photographs["label smoothing"].highest("tpr", fpr=0.01).value:.0%}} of the members. (Trainings per line: {{len(bare)}}; n = {{int(bare.is_member.sum()):,}} + {{int((~bare.is_member).sum()):,}}.)
+# Under label smoothing the highest advantage is *{{verdict(smoothed.paired(bare, "highest"))}}* compared with the undefended model, and at 1 % false alarms the strongest attack catches
+# {{smoothed.highest("tpr", fpr=0.01).value:.0%}} of the members. (Trainings per line: {{len(bare)}}; {{int(bare.is_member.sum()):,}} members, {{int((~bare.is_member).sum()):,}} non-members.)
 
 # %% [markdown]
-# ## Exercise 6.1 · difficulty 2/5 · about 10 minutes
+# ## Exercises
+# ### Exercise 6.1 · difficulty 2/5 · about 10 minutes
 # How low may the accuracy fall without P1 noticing? Write the accuracy that gives a certain P1 at a certain advantage.
 
 # %%
@@ -486,44 +466,48 @@ checks.check_accuracy_for_p1(accuracy_for_p1)
 # </details>
 
 # %% [markdown]
-# ## Exercise 6.2 · difficulty 3/5 · about 15 minutes
-# A better rule than P1: promise an accuracy, then take the strength that keeps it and leaks least. (The *strongest* that keeps it need not be that one, as label smoothing showed.) Row 0 is the
-# undefended model.
+# ### Exercise 6.2 · difficulty 3/5 · about 15 minutes
+# A judgement: which setting would you ship? A clinic asks for your advice. It can give up at most **three points** of test accuracy. It wants the strongest attack's **AUC** surely lower than undefended. Among the settings that keep both,
+# it takes the one whose highest advantage is lowest. `headlines.settings(everyone, against=plain)` shows all settings, and `one.paired(plain, "highest", "auc")` gives the interval that is missing there. (The check
+# reads the results of profile `quick`.)
 
 
 # %%
-def choose_strength(accuracy: np.ndarray, advantage: np.ndarray, most: float) -> int:
-    """The row with the lowest advantage that is at most `most` less accurate than row 0."""
+def ship() -> str:
+    """The setting that you would ship, by its name in `everyone`: "ℓ2 0.02", for example."""
     raise NotImplementedError
 
 
-checks.check_choose_strength(choose_strength)
+checks.check_ship(ship)
 
 # %% [markdown]
-# <details><summary>Hint</summary>Give the rows that break the promise an infinite advantage; row 0 never breaks it.</details>
+# <details><summary>Hint</summary>Strike out all that cost too much accuracy, then all whose interval of the AUC contains 0. Of what is left, take the one whose highest advantage is lowest.</details>
 #
 # <details><summary>Solution</summary>
 #
 # ```python
-# def choose_strength(accuracy: np.ndarray, advantage: np.ndarray, most: float) -> int:
-#     kept = accuracy >= accuracy[0] - most
-#     return int(np.where(kept, advantage, np.inf).argmin())
+# def ship() -> str:
+#     return "ℓ1 0.0006"
 # ```
 #
-# Feed it accuracies of validation records and advantages of attacks on a shadow. The test records are for the report alone.
+# Good advice also says what you would *not* promise:
+#
+# - You chose the best of {{len(everyone)}} settings by the numbers that you report, so they flatter it.
+# - Its accuracy may cost more than three points: the interval of the change says how much more.
+# - Its TPR at 1 % FPR is *{{verdict(everyone["ℓ1 0.0006"].paired(plain, "highest", "tpr")) if "ℓ1 0.0006" in everyone else "another question"}}*. Look there first, if the clinic fears accusations that hold.
 # </details>
 
 # %% [markdown]
 # ## Recap
 # - Each defense is a few lines in one hook: `loss` (dropout, smoothing, penalty), `after_backward` (ℓ1), `prepare` (ℓ2), `end_epoch` (early stopping).
-# - Under one promise of accuracy, the highest advantage is lower with {{those("advantage", "lower")}}. A refinement of ℓ1 must beat *these*; notebooks 08 and 09 ask whether PAST does.
+# - Under one promise of accuracy, the highest advantage is lower with {{those("highest advantage", "lower")}}. A refinement of ℓ1 must beat *these*; notebooks 08 and 09 ask whether PAST does.
 # - Defenses on the outputs can raise the risk: smoothing with ε = {{worst:g}} changes the highest advantage by {{rise}}, while the loss gap shrinks.
 # - Try many attacks: {{len(weaker)}} of {{len(moved)}} are fooled by a penalty that helps {{len(stronger)}} others.
 # - P1 hides whether privacy was paid for with accuracy. Promise an accuracy instead, and choose on records that you do not report on.
 #
 # ## What this does not show
 # - Small letters, one small network. Where training is long and data plenty, regularisers may cost more, and smoothing may behave.
-# - Which defense is best. Strengths lie far apart, so no two rows of the table have the same accuracy; between two strengths we do not know.
+# - Which defense is best. Strengths lie far apart, so no two rows of the table have the same accuracy. What happens between two strengths, we do not know.
 # - The highest of {{len(simple.attacks)}} noisy numbers is a little too high, for all rows alike.
 # - One shadow per target. The reference attacks of notebook 05 may find more, above all where early stopping ended the shadow at another epoch than the target.
 #

@@ -7,21 +7,27 @@
 #   - follow it through the network, through training and through tuning
 #   - say when a loss gap implies an advantage, and when it does not
 # needs: notebook 02; gradients; the normal distribution
-# read: 30
+# read: 40
 # reproduces: after PAST's Fig. 1, 10, 11, 12 and 13b, on our data; Proposition E.1
 # cover: 07_where
 # ---
 
 # %% [markdown]
 # ## The loss gap
-# A model that fares better on its members than on others leaks. PAST sums this up in one number, the **loss gap**:
+# A model that treats its members better than non-members leaks. PAST sums this up in one number, the **loss gap**:
 #
-# $$G = \frac{1}{|S_n|}\sum_{(x, y) \in S_n} \ell(x, y) - \frac{1}{|S_m|}\sum_{(x, y) \in S_m} \ell(x, y),$$
+# $$G = \frac{1}{|S_n|}\sum_{(x, y) \in S_n} \ell(x, y) - \frac{1}{|S_m|}\sum_{(x, y) \in S_m} \ell(x, y).$$
 #
-# the mean loss $\ell$ of the non-members $S_n$ minus that of the members $S_m$. (The paper puts absolute bars around $G$. We leave them out,
-# so that the sign says who fares better.) $G$ depends on the weights, so it has a gradient, and $|\partial G / \partial w|$ says how far the gap
-# moves when the weight $w$ does. The paper calls this the **privacy sensitivity** of $w$, and claims that "only a small fraction of parameters
-# substantially impacts the privacy risk". It builds a defense on that (notebook 08). Let us look.
+# | symbol | what it is |
+# |---|---|
+# | $S_m$, $S_n$ | the members and the non-members |
+# | $\ell(x, y)$ | the loss of a record $x$ with the label $y$ |
+# | $G$ | the loss gap. The paper puts absolute bars around it; without them, the sign says who fares better |
+# | $w$ | one weight of the network |
+# | $\lvert\partial G / \partial w\rvert$ | the **privacy sensitivity** of $w$: how far the gap moves when the weight does |
+#
+# Of the sensitivity the paper claims that "only a small fraction of parameters substantially impact the privacy risk, whereas the majority have little effect" (Section 1). It builds a defense on that,
+# which is notebook 08. This lesson has two parts. The first asks *where* the sensitivity lies, the second what the gap is worth as a *proxy* for the leak.
 
 # %%
 import numpy as np
@@ -31,8 +37,9 @@ from torch.nn import functional as F
 
 from mialib import models, profiles, runs, sensitivity
 from mialib.course import figures, headlines, plots, widgets
+from mialib.course.places import by_place, log_ratio
 from mialib.course.plots import show
-from mialib.course.statistics import student
+from mialib.course.statistics import span, student, verdict
 from mialib.course.tunings import watched_arms
 from mialib.estimates import Estimate, words
 from mialib.experiments import results
@@ -47,11 +54,12 @@ gap = loss[~is_member].mean() - loss[is_member].mean()
 print(f"{len(side.train):,} members, {len(side.test):,} non-members, loss gap {gap:.3f}")
 
 # %% [markdown]
-# ## The gap's gradient from scratch
+# ## Part 1. Where does it live?
+# ### The gap's gradient from scratch
 # We take the weights of convolutions, linear layers and normalisations, without biases, as the authors' code does. (That is
-# `Fujump/MLHospital` at 087beb6, which the paper does not link and we take to be its working repository.)
+# `Fujump/MLHospital` at 087beb6. The paper does not link it; we take it to be its working repository.)
 #
-# Mind `model.eval()`. In training mode BatchNorm normalises by the *batch*, so that a record's loss depends on its neighbours, and every
+# Mind `model.eval()`. In training mode BatchNorm normalises by the *batch*, so a record's loss depends on its neighbours. And every
 # pass moves its running statistics: measuring would change what is measured.
 
 
@@ -82,6 +90,8 @@ print(f"{len(gradient):,} weights, mean |∂G/∂w| {np.abs(gradient).mean():.4f
 by_module = sensitivity.gap_gradient(model, side.train, side.test)
 assert np.allclose(sensitivity.flat(by_module), gradient, atol=1e-5)
 assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+# %%
 disturbed = target.load_model().train()
 disturbed(members[0][:128])
 running = [name for name in before if "running" in name]
@@ -92,14 +102,14 @@ print(f"correlation of the gap's gradient with that of the non-members' loss: {l
 
 # %% [markdown]
 # The last line is worth a thought. The members' loss is near its minimum, where its gradient is small. So the gap's gradient is nearly that of
-# the non-members' loss alone: a step that lowers the one lowers the other.
+# the non-members' loss alone, and a step that lowers the one lowers the other.
 
 # %% [markdown]
-# ## How concentrated?
-# Sort the weights by sensitivity. In the paper "the cumulative sensitivity in the top 20 % parameters exceeds 89.27 % of the total". **Predict**
+# ### How concentrated?
+# Sort the weights by sensitivity. In the paper "the cumulative sensitivity in the top 20 % parameters exceeds 89.27 % of the total" (Fig. 1b). **Predict**
 # that share here. Then **predict** it for plain normal numbers, which have no structure whatever.
 #
-# Beside your network we ask the plan `modules`: the same training, looked at after every epoch, with several seeds.
+# Beside your network we ask the plan `modules`: the same training with several seeds, looked at after every epoch.
 
 # %%
 modules = results("modules", PROFILE)
@@ -109,7 +119,7 @@ training = arms.pop("training")  # one entry for every epoch
 untrained, trained = training[0], training[-1]
 top = student(trained.fact("sensitivity", "top"))
 top_at_first = student(untrained.fact("sensitivity", "top"))
-share, below = sensitivity.concentration(gradient)
+share = sensitivity.concentration(gradient).top_share
 print(f"your network {share:.3f}; {len(trained)} trainings {top}; before training {top_at_first}")
 
 
@@ -131,17 +141,16 @@ show(plots.lines(percent, curves, mark=20, **labels), name="07_concentration")
 by_chance = sensitivity.concentration(normal)[0]
 
 # %% [markdown]
-# **What to see.** The top 20 % carry {{share:.2f}} in your network and {{top}} over {{len(trained)}} trainings (Student's 95 % interval), far from the
-# paper's 0.89; normal numbers have {{by_chance:.2f}}. Before training, when there was nothing to leak, it was {{top_at_first.value:.2f}}. (The paper
-# adds that 97 % of the sensitivities are below 0.1; here {{below:.1%}} are, but that depends on the scale of the loss.)
+# **What to see.** The top 20 % carry {{share:.2f}} in your network and {{top}} over {{len(trained)}} trainings (Student's 95 % interval). That is far from the
+# paper's 0.89, and not so far from the {{by_chance:.2f}} of normal numbers. Before training, when there was nothing to leak, it was {{top_at_first.value:.2f}}.
 
 # %% [markdown]
-# ## One batch, and a control
-# In the authors' code the figure is drawn from *one* batch of 128 members and 128 non-members. Over ten such batches, how much does the
+# ### One batch, and a control
+# In the authors' code that figure is drawn from *one* batch of 128 members and 128 non-members. Over ten such batches, how much does the
 # share move? And are the *same weights* at the top?
 #
-# As a control, ten batches in which membership is **shuffled**: both sides are drawn from members and non-members alike. Their expected gap
-# is zero, so they show what the gradient of the difference between two random batches looks like. **Predict** both.
+# As a control we take ten batches in which membership is **shuffled**: both sides are drawn from members and non-members alike. Their expected gap
+# is zero, so they show what the difference between any two random batches looks like. **Predict** both.
 
 # %%
 rng = np.random.default_rng(0)
@@ -176,12 +185,12 @@ dotted = {left: ("all records", share), right: ("chance", 0.2)}
 show(figures.batch_spread({left: shares, right: found}, dotted), name="07_one_batch")
 
 # %% [markdown]
-# **What to see.** Left: a shuffled membership gives {{np.mean(shares["shuffled"]):.2f}} on average, the true one {{np.mean(shares["true membership"]):.2f}}, so
-# **concentration is not a trace of membership**. Right: *which* weights are at the top depends on the batch; {{np.mean(found["true membership"]):.0%}} are the ones that all records name,
-# with shuffled membership {{np.mean(found["shuffled"]):.0%}}. Two true batches agree on {{np.mean(agree):.0%}}, and PAST, as coded, decides by one such batch at every step which weights to punish.
+# **What to see.** Left: the shuffled membership gives {{np.mean(shares["shuffled"]):.2f}} on average, the true one {{np.mean(shares["true membership"]):.2f}}, so
+# **concentration is not a trace of membership**. Right: of the top 20 % by one batch, {{np.mean(found["true membership"]):.0%}} are also at the top by all records; with shuffled membership
+# {{np.mean(found["shuffled"]):.0%}} are. Two batches agree on {{np.mean(agree):.0%}}, and PAST, as coded, decides by one such batch at every step which weights to punish.
 
 # %% [markdown]
-# ## Where could 89 % come from?
+# ### Where could 89 % come from?
 # In the authors' code the network is torchvision's ResNet-18 for ImageNet, fed with images of 32 × 32. Its stem halves them twice, its blocks three
 # more times, so in the last blocks an "image" is one pixel. *Think*: what does a 3 × 3 kernel see of one pixel and its padding?
 #
@@ -209,17 +218,15 @@ for stem, (carry, unseen) in stems.items():
 # %% [markdown]
 # Eight of the nine places see padding only, so {{stems["imagenet"][1]:.0%}} of that network's weights can never have a gradient, whatever the data.
 # Untrained and fed with noise, its top 20 % carry {{stems["imagenet"][0]:.3f}}; with the other stem it is {{stems["cifar"][0]:.3f}}. So the architecture alone
-# *can* put the share above 0.89. Whether it does so in the paper's trained network, we do not know: we have not trained it. (In our own network
-# {{(gradient == 0).mean():.1%}} of the weights have no gradient.)
+# *can* put the share above 0.89. Whether it does so in the paper's trained network, we do not know: we have not trained it.
 
 # %% [markdown]
-# ## Where in the network?
-# Of its ResNet-18 under PAST the paper reports that "the deeper layers are more effective than the earlier ones", and that normalisations and
-# the linear layer "contribute more significantly than convolutional layers" (Fig. 10). And the few weights that matter are not just those of a few
-# layers: within each layer the finding "remains significant" (Fig. 13b).
+# ### Where in the network?
+# Of its ResNet-18 under PAST the paper reports that "the deeper layers are more effective than the earlier ones". Normalisations and
+# the linear layer, it says, "contribute more significantly than convolutional layers" (Fig. 10). And within each layer the concentration "remains significant" (Fig. 13b).
 #
-# Move the **epoch**. First the network is trained, then PAST tunes it (notebook 08 explains how). Watch the order of the three kinds, left, and the
-# distance to the dotted line, right: what normal numbers would give.
+# Move the **epoch**. First the network is trained, then PAST tunes it (notebook 08 explains how). Watch the order of the three kinds on the left, and on the right the
+# distance to the dotted line, which is what normal numbers would give.
 
 # %%
 moments = training + arms["PAST"][1:]
@@ -239,67 +246,39 @@ ends = [0, len(training) - 1, len(moments) - 1]
 widgets.explore(where_view, epoch=widgets.slider(0, ends[2], start=ends[1], step=1, label="epoch"))
 
 # %% [markdown]
-# *Without a kernel*: before training, after it, and after tuning. For the intervals we take the convolutions in thirds, from the input to the
-# output, and compare means by their ratio, training by training.
-
-
-# %%
-def mean_sensitivity(some: list[dict]) -> float:
-    """Of the weights of these modules together."""
-    size = [module["size"] for module in some]
-    return float(np.average([module["mean"] for module in some], weights=size))
-
-
-def by_place(modules: dict[str, dict]) -> dict[str, float]:
-    """The mean sensitivity of a weight by the kind of its module, convolutions in thirds."""
-    of_kind = {module["kind"]: [] for module in modules.values()}
-    for module in modules.values():
-        of_kind[module["kind"]].append(module)
-    thirds = np.array_split(of_kind["convolution"], 3)
-    places = dict(zip(("early", "middle", "late"), thirds, strict=True)) | of_kind
-    places["all"] = list(modules.values())
-    return {place: mean_sensitivity(some) for place, some in places.items()}
-
+# *Without a kernel*: before training, after it, and after tuning. For a table we take the convolutions in thirds, from the input to the
+# output, and divide the mean sensitivity of one place by that of another, training by training.
 
 # %%
 last = {"trained": trained} | {name: epochs[-1] for name, epochs in arms.items()}
-places = {}
-for name, end in last.items():
-    places[name] = [by_place(one) for one in end.fact("sensitivity", "modules")]
-
-
-def log_ratio(name: str, first: str, second: str) -> Estimate:
-    """The logarithm of the first place's mean sensitivity over the second's."""
-    return student([np.log(one[first] / one[second]) for one in places[name]])
-
-
-deeper = {name: log_ratio(name, "late", "early") for name in places}
-norms = {name: log_ratio(name, "normalisation", "convolution") for name in places}
-for what, row in (("late / early convolutions", deeper), ("normalisations / convolutions", norms)):
-    for name, estimate in row.items():
-        value, low, high = np.exp(estimate.triple)
-        print(f"{what:<30}{name:<9}× {value:.2f} [{low:.2f}, {high:.2f}]  {words(estimate)}")
+of_modules = {name: end.fact("sensitivity", "modules") for name, end in last.items()}
+deeper = {name: log_ratio(each, "late", "early") for name, each in of_modules.items()}
+norms = {name: log_ratio(each, "normalisation", "convolution") for name, each in of_modules.items()}
+headlines.ratios({"late / early convolutions": deeper, "normalisations / convolutions": norms})
 
 # %%
 where = plots.small_multiples(where_view, epoch=ends)
 show(where, name="07_where")
 inside = [where.numbers[f"inside, {end} at {ends[1]}"] for end in ("lowest", "highest")]
-compared_with = {"lower": "less sensitive than", "higher": "more sensitive than"}
-compared_with["same"] = "not told apart from"
+
+
+def sensitive_as(ratio: Estimate) -> str:
+    same = "not significantly different from"
+    return words(ratio, lower="less sensitive than", higher="more sensitive than", same=same)
+
 
 # %% [markdown]
-# **What to see.** Per weight, the late convolutions are *{{words(deeper["trained"], **compared_with)}}* the early ones after training and *{{words(deeper["PAST"], **compared_with)}}* them after PAST;
-# the paper has the late ones higher. Normalisations are *{{words(norms["trained"], **compared_with)}}* convolutions after training and *{{words(norms["PAST"], **compared_with)}}* them after PAST; the paper has
-# them higher. Right: inside a module the top 20 % carry {{inside[0]:.2f}} to {{inside[1]:.2f}} after training; of normal numbers it would be {{by_chance:.2f}}.
+# **What to see.** Per weight, the late convolutions are *{{sensitive_as(deeper["trained"])}}* the early ones after training, and *{{sensitive_as(deeper["PAST"])}}* them after PAST, where the
+# paper has them higher. Normalisations are *{{sensitive_as(norms["trained"])}}* convolutions after training, and *{{sensitive_as(norms["PAST"])}}* them after PAST; the paper has
+# them higher, too. Right: inside a module the top 20 % carry {{inside[0]:.2f}} to {{inside[1]:.2f}} after training; of normal numbers they would carry {{by_chance:.2f}}.
 
 # %% [markdown]
-# ## Through tuning
+# ### Through tuning
 # "Privacy migrates from heavily regularized parameters to others during PAST", says the paper (Fig. 12), and yet its penalty lowers "the overall
-# privacy sensitivity". Tuning is also more training, so we put beside it the *same* tuning without a penalty (λ = 0). The **migration** of an epoch
-# is the share of the top 20 % of all weights that were not in the top 20 % one epoch before; if the top were drawn anew each time, it would be 0.8.
+# privacy sensitivity". Tuning is also more training, so we put beside it the *same* tuning without a penalty (λ = 0).
 #
-# **Predict** what PAST does to the sensitivity, to the migration, and to the attacks. (There are {{len(modules.attacks)}} of them, all by threshold, and each has a
-# shadow that was tuned the same way.)
+# The **migration** of an epoch is the share of today's top 20 % that was not in the top 20 % one epoch before. If the top were drawn anew each time, it would be 0.8.
+# **Predict** what PAST does to the sensitivity, to the migration, and to the {{len(modules.attacks)}} attacks that we ask after every epoch.
 
 # %%
 for name, epochs in ({"training": training} | arms).items():
@@ -310,22 +289,20 @@ headlines.settings(last, against=trained)
 
 
 # %%
-def reach(values) -> Estimate:
-    """The mean over trainings, with the lowest and the highest instead of an interval."""
-    return Estimate(float(np.mean(values)), min(values), max(values))
-
-
 def course(epochs: list, place: str) -> list[Estimate]:
     """The mean sensitivity of this place after every epoch."""
     by_epoch = [one.fact("sensitivity", "modules") for one in epochs]
-    return [reach([by_place(each)[place] for each in some]) for some in by_epoch]
+    return [span([by_place(each)[place] for each in some]) for some in by_epoch]
 
 
-shown = {}
-for place in ("convolution", "normalisation", "linear"):
-    shown[place] = {arm: course(epochs, place) for arm, epochs in arms.items()}
-pairs = list(zip(places["PAST"], places["λ = 0"], strict=True))
-change = {place: student([past[place] - zero[place] for past, zero in pairs]) for place in shown}
+KINDS = ("convolution", "normalisation", "linear")
+shown = {kind: {arm: course(epochs, kind) for arm, epochs in arms.items()} for kind in KINDS}
+
+# %%
+pairs = list(zip(of_modules["PAST"], of_modules["λ = 0"], strict=True))
+change = {}
+for kind in KINDS:
+    change[kind] = student([by_place(past)[kind] - by_place(zero)[kind] for past, zero in pairs])
 worst = min(arms["PAST"], key=lambda one: one.by_seed("accuracy").mean())
 
 # %%
@@ -334,15 +311,15 @@ picture = plots.panels(range(len(arms["PAST"])), shown, columns=3, scale="log", 
 show(picture, name="07_tuning")
 
 # %% [markdown]
-# **What to see** (bands: from the lowest training to the highest). Compared with λ = 0, PAST ends with a sensitivity that is *{{words(change["convolution"])}}* in the convolutions
-# ({{change["convolution"]}}), *{{words(change["normalisation"])}}* in the normalisations ({{change["normalisation"]}}) and *{{words(change["linear"])}}* in the linear layer ({{change["linear"]}}). On the way PAST wrecks the model: at
-# epoch {{worst.rows[0].settings["epoch"]}} it is right on {{worst.by_seed("accuracy").mean():.0%}} of new records, and then it learns again. Weights migrate with λ = 0 and in plain training, too; both
-# tunings settle as the learning rate goes to zero.
+# **What to see** (bands: from the lowest training to the highest). Compared with λ = 0, PAST ends with a sensitivity that is *{{verdict(change["convolution"])}}* in the convolutions,
+# *{{verdict(change["normalisation"])}}* in the normalisations and *{{verdict(change["linear"])}}* in the linear layer. On the way PAST wrecks the model: at epoch {{worst.rows[0].settings["epoch"]}} it is right on
+# {{worst.by_seed("accuracy").mean():.0%}} of new records, and then it learns again. Weights migrate with λ = 0 and in plain training, too.
 
 # %% [markdown]
-# ## Is the gap a fair proxy?
+# ## Part 2. Is the gap a fair proxy?
+# ### Through training and tuning
 # "The loss gap monotonically increases in sync with the attack advantage across various attacks", says the paper of training (Fig. 1a and 11). **Predict**
-# the path of our models in the plane of gap and advantage: through training, and through the two ways of tuning.
+# the path of our models in the plane of gap and advantage: first through training, then through the two ways of tuning.
 
 
 # %%
@@ -351,35 +328,36 @@ def path(epochs: list) -> list[tuple[float, float]]:
     return [(one.by_seed("loss_gap").mean(), one.by_seed("highest").mean()) for one in epochs]
 
 
-half, zero = training[len(training) // 2], last["λ = 0"]
-late = {what: trained.paired(half, what) for what in ("loss_gap", "highest")}
-tuned = {what: last["PAST"].paired(zero, what) for what in ("loss_gap", "highest")}
-gaps, highest = (
-    np.array([one.by_seed(what) for one in arms["λ = 0"]]) for what in ("loss_gap", "highest")
-)  # (epochs, trainings) each
-widest = gaps.argmax(axis=0)
-fall = student([highest[k, seed] - highest[0, seed] for seed, k in enumerate(widest)])
-
-# %%
 paths = {f"tuning, {name}": path(epochs) for name, epochs in arms.items()}
 show(figures.gap_paths({"training": path(training)} | paths), name="07_paths")
 
+half = training[len(training) // 2]
+late = {what: trained.paired(half, what) for what in ("loss_gap", "highest")}
+tuned = {what: last["PAST"].paired(last["λ = 0"], what) for what in ("loss_gap", "highest")}
+for name, found in {"training, end minus middle": late, "PAST minus λ = 0": tuned}.items():
+    for what, difference in found.items():
+        print(f"{name:<28}{what:<10}{difference}  {verdict(difference)}")
+
 # %% [markdown]
-# **What to see.** In the first half of training gap and advantage rise together; in the second half the gap changes by {{late["loss_gap"]}}, and the highest advantage by {{late["highest"]}}.
-# Tuning with λ = 0 makes a detour to the right: where a training's gap is largest, {{gaps.max(axis=0).mean():.2f}} on average, its advantage, compared with the start, is *{{words(fall)}}* ({{fall}}).
-# At the end PAST differs from λ = 0 by {{tuned["loss_gap"]}} in the gap, and by {{tuned["highest"]}} in the highest advantage.
+# **What to see.** In the first half of training, gap and advantage rise together. In the second half the gap is *{{verdict(late["loss_gap"])}}* at the end, and the highest advantage
+# *{{verdict(late["highest"])}}*. PAST ends with a gap that is *{{verdict(tuned["loss_gap"])}}* compared with λ = 0, and a highest advantage that is *{{verdict(tuned["highest"])}}*.
 #
 # So a growing gap announced a growing leak while the network was learning. Then the leak grew on, and the gap did not tell.
 
 # %% [markdown]
-# ## Proposition E.1 from scratch
-# Why should a gap imply an advantage? The paper's proof: let the members' losses be normal with mean $\mu_S$ and standard deviation $\sigma_S$, the
-# others' with $\mu_D$ and $\sigma_D$. Choose the threshold on the non-members so that the false-positive rate is $a$. With $\Phi$ the standard
-# normal distribution function and $\Phi^{-1}$ its quantiles,
+# ### Proposition E.1 from scratch
+# Why should a gap imply an advantage? The paper's proof assumes that losses are normal. Then a threshold on the loss has the advantage
 #
 # $$\mathrm{Adv} = \Phi\!\left(\frac{\Phi^{-1}(a)\,\sigma_D + \mu_D - \mu_S}{\sigma_S}\right) - a,$$
 #
 # which rises with the gap $\mu_D - \mu_S$ *if nothing else moves*.
+#
+# | symbol | what it is |
+# |---|---|
+# | $\mu_S$, $\sigma_S$ | mean and standard deviation of the members' losses |
+# | $\mu_D$, $\sigma_D$ | those of the non-members' losses |
+# | $a$ | the false-positive rate (FPR), by which the threshold is chosen on the non-members |
+# | $\Phi$, $\Phi^{-1}$ | the standard normal distribution function, and its quantiles |
 
 
 # %%
@@ -424,7 +402,7 @@ show(spread, name="07_bells")
 # $\Phi^{-1}(a)$ is negative: a wider spread of the non-members pulls the threshold down, below the members. The gap alone does not decide.
 
 # %% [markdown]
-# ## Theory against measurement
+# ### Theory against measurement
 # Put in the means and standard deviations of the real losses, epoch by epoch, and compare with the real advantage at that FPR. **Predict** where they part.
 
 
@@ -442,8 +420,8 @@ after = training[1:]  # The untrained network has no gap.
 compared = {}
 for fpr in (0.1, 0.5):
     compared[f"FPR {fpr:.0%}"] = {
-        "promised": [reach(theory(one, fpr)) for one in after],
-        "measured": [reach(one.by_seed("tpr", "loss", fpr=fpr) - fpr) for one in after],
+        "promised": [span(theory(one, fpr)) for one in after],
+        "measured": [span(one.by_seed("tpr", "loss", fpr=fpr) - fpr) for one in after],
     }
 
 # %%
@@ -453,9 +431,8 @@ show(picture, name="07_theory")
 strict, loose = ({arm: row[-1] for arm, row in both.items()} for both in compared.values())
 
 # %% [markdown]
-# **What to see.** At 10 % false alarms the proposition, given the real means and deviations, promises {{strict["promised"].value:z.2f}} at the end of training, an attack that is worse than
-# chance; measured are {{strict["measured"].value:.2f}}. At 50 % the two end close together ({{loose["promised"].value:.2f}} and {{loose["measured"].value:.2f}}), as they must when nearly every member lies below
-# the non-members' median. The formula is right; its premise is not:
+# **What to see.** At 10 % false alarms the proposition, given the real means and deviations, ends at {{strict["promised"].value:z.2f}}, an attack that is worse than chance; the measured advantage is
+# {{strict["measured"].value:.2f}}. At 50 % the two end close together, as they must when nearly every member lies below the non-members' median. The formula is right; its premise is not:
 
 # %%
 picture = figures.fitted_normals(loss[is_member], loss[~is_member])
@@ -467,7 +444,7 @@ show(picture, name="07_fitted")
 # catches nobody.
 
 # %% [markdown]
-# ## On photographs
+# ### On photographs
 # Does the gap rank *defenses* as it ranks epochs? Notebooks 06 to 11 train the course's small CNN on CIFAR-10 in many ways. Here is each one's loss gap, and what its
 # strongest attack reaches.
 
@@ -480,44 +457,48 @@ widest, leakiest = max(gap_of, key=gap_of.get), max(leak_of, key=leak_of.get)
 print(f"{len(gap_of)} ways to train: rank correlation of gap and highest advantage {ranked:.2f}")
 
 # %% [markdown]
-# The rank correlation is {{ranked:.2f}}. The widest gap, {{gap_of[widest]:.1f}}, belongs to *{{widest}}*, whose highest advantage is {{leak_of[widest]:.2f}}; the highest advantage,
-# {{leak_of[leakiest]:.2f}}, belongs to *{{leakiest}}*, whose gap is {{gap_of[leakiest]:.1f}}. A defense that shrinks the gap has not yet shown that it protects.
-# (Trainings per line: {{len(photographs["undefended"])}}; n = {{int(photographs["undefended"].is_member.sum()):,}} members.)
+# The widest gap, {{gap_of[widest]:.1f}}, belongs to *{{widest}}*, whose highest advantage is {{leak_of[widest]:.2f}}. The highest advantage, {{leak_of[leakiest]:.2f}}, belongs to *{{leakiest}}*, whose gap is
+# {{gap_of[leakiest]:.1f}}. A defense that shrinks the gap has not yet shown that it protects. (Trainings per line: {{len(photographs["undefended"])}}; {{int(photographs["undefended"].is_member.sum()):,}} members.)
 
 # %% [markdown]
-# ## Exercise 7.1 · difficulty 2/5 · about 10 minutes
-# Turn Fig. 1b round: how many weights does it take to carry a given share of the total sensitivity?
+# ## Exercises
+# ### Exercise 7.1 · difficulty 2/5 · about 10 minutes
+# A judgement. A colleague sums up this lesson in six sentences. Which of them would you sign, with your name under them?
+#
+# - **A** In our trained networks the top 20 % of the weights carry more of the gap's sensitivity than the top 20 % of normal numbers would.
+# - **B** They carry that much because they remember the members.
+# - **C** The paper's 89 % comes from weights that see no pixel.
+# - **D** While a network learns, in the first half of its training, loss gap and advantage rise together.
+# - **E** So at any moment the larger gap means the larger leak.
+# - **F** For normal losses a gap implies an advantage, and our losses are not normal.
 
 # %%
 from mialib.course.exercises import lesson_07 as checks
 
 
-def weights_needed(gradient: np.ndarray, share: float) -> int:
-    """The smallest number of entries whose absolute values add up to `share` of the total."""
+def signed() -> str:
+    """The letters of the sentences that you would sign: "AB", for example."""
     raise NotImplementedError
 
 
-checks.check_weights_needed(weights_needed)
+checks.check_signed(signed)
 
 # %% [markdown]
-# <details><summary>Hint 1</summary>Gradients have signs; sensitivities are sizes. Take the largest first.</details>
-#
-# <details><summary>Hint 2</summary>`np.cumsum` gives what the first 1, 2, 3 … carry; `np.searchsorted` finds where that reaches a value.</details>
+# <details><summary>Hint</summary>Ask of each: was there a control, and what did it say? "It can be so" and "it is so" are two sentences.</details>
 #
 # <details><summary>Solution</summary>
 #
 # ```python
-# def weights_needed(gradient: np.ndarray, share: float) -> int:
-#     carried = np.cumsum(np.sort(np.abs(gradient))[::-1])
-#     return int(np.searchsorted(carried, share * carried[-1])) + 1
+# def signed() -> str:
+#     return "ADF"
 # ```
 #
-# For 89.27 % your network needs {{(np.cumsum(np.sort(np.abs(gradient))[::-1]) < 0.8927 * np.abs(gradient).sum()).mean():.0%}} of its weights, not 20 %.
+# B fails its control: with membership shuffled, the top 20 % carry as much. C is a hypothesis; nobody here has trained that network. E was true for a while, and then it was not.
 # </details>
 
 # %% [markdown]
-# ## Exercise 7.2: leak without a gap · difficulty 3/5 · about 15 minutes
-# Make up losses of $n$ members and $n$ non-members with *equal means*, none below 0, that a threshold tells apart almost perfectly (advantage 0.98 or more for $n \ge 100$).
+# ### Exercise 7.2 · difficulty 3/5 · about 15 minutes
+# An experiment: a leak without a gap. Make up those of $n$ members and $n$ non-members with *equal means*, none below 0, that a threshold separates almost perfectly (advantage 0.98 or more for $n \ge 100$).
 
 
 # %%
@@ -546,11 +527,11 @@ checks.check_silent_leak(silent_leak)
 # %% [markdown]
 # ## Recap
 # - The gap's gradient is taken in eval mode, and leaves the model as it was.
-# - The top 20 % of the weights carry {{top}} of it ({{len(trained)}} trainings); normal numbers {{by_chance:.2f}}, a shuffled membership {{np.mean(shares["shuffled"]):.2f}}. The paper's 0.89
+# - The top 20 % of the weights carry {{top}} of it ({{len(trained)}} trainings). Normal numbers have {{by_chance:.2f}}, a shuffled membership {{np.mean(shares["shuffled"]):.2f}}. The paper's 0.89
 #   *can* come from weights that see no pixel; that is a hypothesis.
 # - Which weights are at the top depends on the batch ({{np.mean(agree):.0%}} in common) and on the epoch, with a penalty or without.
-# - Gap and advantage rise together in the first half of training. After that one moves without the other. Proposition E.1 holds for normal losses of
-#   fixed deviations, and real losses are not normal (profile `{{PROFILE}}`, n = {{is_member.sum():,}} + {{(~is_member).sum():,}}).
+# - Gap and advantage rise together in the first half of training. After that one moves without the other. Proposition E.1 assumes normal losses of
+#   fixed deviations, and real losses are not normal (profile `{{PROFILE}}`, {{is_member.sum():,}} members, {{(~is_member).sum():,}} non-members).
 #
 # ## What this does not show
 # - That PAST does not work: a penalty may help wherever it is put. Notebooks 08 and 09 ask, with controls.

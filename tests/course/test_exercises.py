@@ -84,24 +84,6 @@ def blind_scores(known, is_member, asked):
     return asked @ (known[is_member].mean(axis=0) - known[~is_member].mean(axis=0))
 
 
-def choose_strength(accuracy, advantage, most):
-    return int(np.where(accuracy >= accuracy[0] - most, advantage, np.inf).argmin())
-
-
-def weights_needed(gradient, share):
-    sizes = sorted(map(abs, gradient), reverse=True)
-    return next(k for k in range(1, len(sizes) + 1) if sum(sizes[:k]) >= share * sum(sizes))
-
-
-def smallest_first(gradient, share):
-    carried = np.cumsum(np.sort(np.abs(gradient)))
-    return int(np.searchsorted(carried, share * np.abs(gradient).sum())) + 1
-
-
-def signed(gradient, share):
-    return int(np.searchsorted(np.cumsum(np.sort(gradient)[::-1]), share * gradient.sum())) + 1
-
-
 def few_low(n):
     """Members alike; one non-member at 0 pays for the others, who lie above."""
     member, non_member = np.full(n, n - 1.0), np.full(n, float(n))
@@ -112,11 +94,6 @@ def few_low(n):
 def below_zero(n):
     member, non_member = few_low(n)
     return member - 1000, non_member
-
-
-def gamma(member_gradient, non_member_gradient):
-    size = np.abs(member_gradient - non_member_gradient)
-    return size / size.mean() if size.any() else size
 
 
 def proximal_step(weights, importance, step):
@@ -280,6 +257,14 @@ def any_blocks(rows, columns):
     return min(r * columns + k * rows for r, k in pairs if low <= k * r <= high)
 
 
+ABSTRACT = {
+    "strong": "less",
+    "weak": "more",
+    "rare": "not significantly different",
+    "photographs": "not comparable",
+}
+
+
 RIGHT = [
     ("check_best_within", best_within),
     ("check_honest_winner", lambda choosing, measuring: measuring[choosing.argmin()]),
@@ -295,13 +280,16 @@ RIGHT = [
     ("check_claimed_advantage", claimed_advantage),
     ("check_blind_scores", blind_scores),
     ("check_accuracy_for_p1", lambda p1, advantage: 1 / (2 / p1 - 1 / (1 - advantage))),
-    ("check_choose_strength", choose_strength),
-    ("check_weights_needed", weights_needed),
+    ("check_ship", lambda: "ℓ1 0.0006"),
+    ("check_signed", lambda: "ADF"),
+    ("check_signed", lambda: "FDA"),
     ("check_silent_leak", few_low),
-    ("check_gamma", gamma),
+    ("check_chosen", lambda: (0.002, 1.0)),
+    ("check_chosen", lambda: np.array([0.002, 1])),
     ("check_proximal_step", proximal_step),
     ("check_control_for", control_for),
     ("check_focus_only", focus_only),
+    ("check_abstract", lambda: ABSTRACT),
     ("check_lowest_loss", lowest_by_descent),
     ("check_sharpening", pull_by_autograd),
     ("check_partners", partners),
@@ -357,24 +345,31 @@ WRONG = [
         lambda p1, advantage: p1 * advantage / (2 * advantage - p1),
         "v = 1 − advantage",
     ),
-    ("check_choose_strength", lambda a, advantage, most: advantage.argmin(), "too much accuracy"),
-    ("check_choose_strength", lambda accuracy, b, most: accuracy.argmax(), "expected row 2"),
-    ("check_choose_strength", lambda a, advantage, most: advantage.min(), "row 2, found 0.1"),
-    (
-        "check_choose_strength",
-        lambda accuracy, advantage, most: int(advantage[accuracy >= accuracy[0] - most].argmin()),
-        "drawn at random",
-    ),
-    ("check_weights_needed", smallest_first, "the largest first"),
-    ("check_weights_needed", signed, "Add up sizes"),
-    ("check_weights_needed", lambda g, share: weights_needed(g, share) - 1, "until the share is"),
-    ("check_weights_needed", lambda gradient, share: np.abs(gradient), "an answer of shape ()"),
+    ("check_ship", lambda: "ℓ2 0.02", "costs 0.091 of the accuracy"),
+    ("check_ship", lambda: "early stopping 4", "costs 0.045 of the accuracy"),
+    ("check_ship", lambda: "dropout 0.3", "not surely lower"),
+    ("check_ship", lambda: "confidence penalty 0.3", "not surely lower"),
+    ("check_ship", lambda: "ℓ2 0.01", "whose highest advantage is lower"),
+    ("check_ship", lambda: "dropout", "not in `everyone`"),
+    ("check_ship", lambda: 0.0006, "not in `everyone`"),
+    ("check_signed", lambda: "ABDF", "Would you sign B? With membership shuffled"),
+    ("check_signed", lambda: "ACDF", "Would you sign C?"),
+    ("check_signed", lambda: "ADEF", "Would you sign E?"),
+    ("check_signed", lambda: "DF", "does support A"),
+    ("check_signed", lambda: "AD", "does support F"),
+    ("check_signed", lambda: "", "does support A"),
+    ("check_signed", lambda: ["A", "D", "F"], "Expected a text of letters from ABCDEF"),
+    ("check_signed", lambda: "A, D, F", "Expected a text of letters"),
     ("check_silent_leak", lambda n: (np.zeros(n), np.ones(n)), "be equal, found a gap of 1"),
     ("check_silent_leak", lambda n: (np.ones(n), np.ones(n)), "0.00 only"),
     ("check_silent_leak", below_zero, "never below 0"),
     ("check_silent_leak", lambda n: (np.zeros(1), np.zeros(1)), "shape (100,)"),
-    ("check_gamma", lambda member, other: (other - member) / (other - member).mean(), "never neg"),
-    ("check_gamma", lambda member, other: np.abs(other - member), "mean 1"),
+    ("check_chosen", lambda: (0.001, 2.5), "ruined no training"),
+    ("check_chosen", lambda: (0.0123, 1.0), "ruined no training"),
+    ("check_chosen", lambda: (0.002, 1.5), "of the accuracy on the even half"),
+    ("check_chosen", lambda: (0.001, 1.5), "of them leak less"),
+    ("check_chosen", lambda: (0.0003, 1.0), "of them leak less"),
+    ("check_chosen", lambda: (1.0, 0.002), "ruined no training"),
     (
         "check_proximal_step",
         lambda w, importance, step: w - step * importance * np.sign(w),
@@ -385,6 +380,13 @@ WRONG = [
         lambda w, importance, step: np.maximum(np.abs(w) - step * importance, 0),
         "sign",
     ),
+    ("check_abstract", lambda: ABSTRACT | {"weak": "less"}, "weak: the results do not say 'less'"),
+    ("check_abstract", lambda: ABSTRACT | {"strong": "more"}, "strong: the results do not say"),
+    ("check_abstract", lambda: ABSTRACT | {"rare": "less"}, "rare: the results do not say"),
+    ("check_abstract", lambda: ABSTRACT | {"photographs": "more"}, "photographs: the results do"),
+    ("check_abstract", lambda: ABSTRACT | {"rare": "perhaps"}, "is none of less, more"),
+    ("check_abstract", lambda: dict.fromkeys(ABSTRACT, "less"), "weak: the results do not say"),
+    ("check_abstract", lambda: {"strong": "less"}, "the keys strong, weak, rare, photographs"),
     ("check_focus_only", gamma_to_alpha, "must have mean 1"),
     (
         "check_focus_only",

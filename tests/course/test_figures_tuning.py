@@ -12,11 +12,11 @@ from small_pictures import STANDING, setting_view
 def test_a_setting_has_the_numbers_of_its_standing():
     picture = setting_view(0.3)
     assert picture.numbers["highest advantage"] == 0.3
-    assert picture.numbers["advantage loss"] == 0.3
     assert picture.numbers["highest TPR at 1 % FPR"] == 0.02
-    assert "advantage mean" not in picture.numbers
+    assert "P1" not in picture.numbers
     assert "At λ = 0.002, α = 1.5" in picture.alt
     assert "loss gap 1.20" in picture.alt
+    assert "undefended" in picture.alt
     assert setting_view(0.4).png != picture.png
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from mialib import metrics
 from mialib.course import headlines
+from mialib.estimates import Estimate
 from mialib.results.repeats import in_turn
 from small_results import results
 
@@ -89,3 +90,23 @@ def test_a_defense_level_stands_beside_the_accuracy(scores):
     without, _, shorter = cells(headlines.settings({"dense": named}))
     assert "defense level D" not in without
     assert shorter == line[:3] + line[4:]
+
+
+def test_verdicts_have_a_line_per_setting():
+    found = {"AUC": {"ℓ1": "lower", "ℓ2": "higher"}, "TPR": {"ℓ1": "higher", "ℓ2": "lower"}}
+    header, _, *lines = cells(headlines.verdicts(found))
+    assert header == ["setting", "AUC", "TPR"]
+    assert lines == [["ℓ1", "lower", "higher"], ["ℓ2", "higher", "lower"]]
+
+
+def test_a_ratio_is_told_without_its_logarithm():
+    doubled = Estimate(np.log(2), np.log(1.5), np.log(3))
+    header, _, line = cells(headlines.ratios({"late / early": {"trained": doubled}}))
+    assert header == ["ratio", "trained"]
+    assert line == ["late / early", "2.00 [1.50, 3.00]"]
+
+
+def test_a_grid_has_lambda_downwards_and_alpha_along():
+    header, _, *lines = cells(headlines.grid({(2e-3, 1.5): "b", (1e-3, 0.0): "a"}))
+    assert header == ["", "α = 0", "α = 1.5"]
+    assert lines == [["λ = 0.001", "a", "–"], ["λ = 0.002", "–", "b"]]

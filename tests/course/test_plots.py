@@ -104,6 +104,17 @@ def test_a_tradeoff_in_panels_has_the_same_points():
     assert [axes.get_title(loc="left") or axes.get_title() for axes in figure.axes] == ["ℓ1", "ℓ2"]
 
 
+def test_a_tradeoff_says_what_lies_along():
+    wide = {"ℓ1": [(Estimate(2.5, 2.4, 2.6), HALF)]}
+    picture = plots.tradeoff(wide, undefended=(HALF, HALF), along="loss gap", columns=1)
+    assert "against loss gap" in picture.caption
+    assert "lower right is best" not in picture.caption
+    assert picture.numbers["ℓ1 0 loss gap"] == 2.5
+    figure = Figure()
+    picture.draw(figure)
+    assert figure.axes[0].get_xlim()[1] > 2.7
+
+
 def test_no_line_joins_the_kinds_of_a_tradeoff():
     kinds = {"ℓ1": [(HALF, HALF), (HALF, HALF)], "DMP": [(HALF, HALF), (HALF, HALF)]}
     figure = Figure()

@@ -5,7 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mialib.course.tunings import Tunings, accuracy_apart, nearest, watched_arms
+from mialib.course.tunings import (
+    Tunings,
+    accuracy_apart,
+    nearest,
+    ruined_trainings,
+    watched_arms,
+)
 from small_results import results
 
 IS_MEMBER = np.arange(40) < 20
@@ -85,3 +91,13 @@ def test_watched_epochs_come_by_arm():
     assert list(watched) == ["training", "PAST", "uniform ℓ1", "λ = 0"]
     assert [len(moments) for moments in watched.values()] == [2, 2, 2, 2]
     assert watched["uniform ℓ1"][1].rows[0].settings == arms[3] | {"epoch": 1}
+
+
+def test_a_grid_keeps_what_diverged_and_counts_it(tunings):
+    rows = list(tunings.results.rows)
+    rows[6] = replace(rows[6], failure="diverged")  # one of two trainings with λ = 0.001
+    rows[4] = replace(rows[4], accuracy={"test": 0.19})  # one of two with λ = 0.002
+    grid = Tunings(replace(tunings.results, rows=tuple(rows))).grid([1e-3, 2e-3, 3e-3], [1.5])
+    assert list(grid) == [(1e-3, 1.5), (2e-3, 1.5), (3e-3, 1.5)]
+    assert [ruined_trainings(one) for one in grid.values()] == [1, 1, 0]
+    assert [len(one) for one in grid.values()] == [2, 2, 2]

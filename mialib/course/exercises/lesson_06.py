@@ -1,11 +1,12 @@
-"""The self-checks of lesson 06: what P1 pays for privacy, and a strength chosen under a promise."""
+"""The self-checks of lesson 06: what P1 pays for privacy, and a setting that one would ship."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from mialib import metrics
+from mialib.course import strengths
 from mialib.course.exercises.check import Answer, check, same_as
+from mialib.experiments import results
+from mialib.results import Results
 
 
 def _accuracy_for_p1(p1: float, advantage: float) -> float:
@@ -22,32 +23,37 @@ check_accuracy_for_p1 = same_as(
     hint="With v = 1 − advantage, solve P1 = 2·a·v / (a + v) for a.",
 )
 
-# accuracies, advantages, most accuracy to give up, and what the case is about
-_CHOICES = [
-    ([0.6, 0.62, 0.59, 0.4], [0.7, 0.65, 0.3, 0.1], 0.02, "the fourth gives up too much accuracy"),
-    ([0.6, 0.5, 0.4, 0.3], [0.7, 0.2, 0.1, 0.0], 0.02, "none but the undefended keeps the promise"),
-    ([0.6, 0.58, 0.61], [0.7, 0.5, 0.8], 0.0, "the only one that is more accurate leaks more"),
-]
+MOST = 0.03  # the accuracy that the clinic can give up
 
 
 @check
-def check_choose_strength(answer: Answer) -> str | None:
-    """Exercise 6.2: the lowest advantage among those that keep the promise.
-
-    Row 0 is undefended and always keeps it.
-    """
-    drawn = np.random.default_rng(0).uniform(0.1, 0.8, (3, 2, 8))
-    random = [(*pair, 0.1, "all eight were drawn at random") for pair in drawn]
-    for accuracies, advantages, most, remark in (*_CHOICES, *random):
-        accuracy = np.array(accuracies)
-        advantage = np.array(advantages)
-        allowed = np.flatnonzero(accuracy >= accuracy[0] - most)
-        expected = int(allowed[advantage[allowed].argmin()])
-        row = answer(accuracy.copy(), advantage.copy(), most)
-        if np.ndim(row) or row != expected:
-            numbers = (
-                f"accuracy {accuracy.round(2).tolist()}, advantage {advantage.round(2).tolist()}"
-            )
-            case = f"For {numbers} and most = {most}"
-            return f"{case} expected row {expected}, found {row}: {remark}."
+def check_ship(answer: Answer) -> str | None:
+    """Exercise 6.2: within three points of accuracy and with a lower AUC, the lowest advantage."""
+    name = answer()
+    simple = results("simple", "quick")
+    plain = simple.find(defense="Plain")
+    settings = strengths.by_setting(strengths.by_defense(simple))
+    if not isinstance(name, str) or name not in settings:
+        return f"{name!r} is not in `everyone`; expected a name such as 'ℓ2 0.02'."
+    complaint = _broken_promise(settings[name], plain)
+    if complaint:
+        return f"{name} {complaint}"
+    leak = _mean(settings[name], "highest")
+    for rival in settings.values():
+        if _mean(rival, "highest") < leak and _broken_promise(rival, plain) is None:
+            return f"{name} keeps both promises. So does another, whose highest advantage is lower."
     return None
+
+
+def _broken_promise(one: Results, plain: Results) -> str | None:
+    cost = _mean(plain, "accuracy") - _mean(one, "accuracy")
+    if cost > MOST:
+        return f"costs {cost:.3f} of the accuracy; the clinic can give up {MOST:g}."
+    change = one.paired(plain, "highest", "auc")
+    if change.high >= 0:
+        return f"changes the highest AUC by {change}: that is not surely lower."
+    return None
+
+
+def _mean(one: Results, what: str) -> float:
+    return float(one.by_seed(what).mean())

@@ -1,29 +1,28 @@
-"""The self-checks of lesson 07: how few carry a share of the total, and leaks without a gap."""
+"""The self-checks of lesson 07: which sentences the evidence carries, and leaks without a gap."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mialib import metrics
-from mialib.course.exercises.check import Answer, check, same_as
+from mialib.course.exercises.check import Answer, check
+from mialib.course.exercises.judging import Sentence, signed_all
 
-_gradient = np.random.default_rng(0).normal(size=50) ** 3
+# What each sentence of exercise 7.1 rests on; `tests/support/claims` asks the results again.
+SENTENCES = {
+    "A": Sentence(True, "compare your network's curve with that of normal numbers."),
+    "B": Sentence(False, "With membership shuffled, the top 20 % carried as much."),
+    "C": Sentence(False, "An untrained network showed what is possible; nobody trained theirs."),
+    "D": Sentence(True, "look at the left panel of the paths."),
+    "E": Sentence(False, "In the second half of training one moved without the other."),
+    "F": Sentence(True, "at 10 % false alarms, what was promised and what was measured?"),
+}
 
 
-def _weights_needed(gradient: np.ndarray, share: float) -> int:
-    largest_first = np.sort(np.abs(gradient))[::-1]
-    carried = np.cumsum(largest_first)
-    return int(np.searchsorted(carried, share * carried[-1])) + 1
-
-
-# Exercise 7.1: gradients have signs, and a share of the total is one of sizes.
-check_weights_needed = same_as(
-    _weights_needed,
-    (np.array([4.0, 1.0, 2.0, 3.0]), 0.65),
-    (np.array([-8.0, 1.0, 0.5, 0.25, 0.25]), 0.75),
-    (_gradient, 0.8927),
-    hint="Add up sizes, the largest first, until the share is reached.",
-)
+@check
+def check_signed(answer: Answer) -> str | None:
+    """Exercise 7.1: the sentences that the lesson's evidence carries."""
+    return signed_all(answer(), SENTENCES)
 
 
 @check

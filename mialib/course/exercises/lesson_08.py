@@ -1,26 +1,75 @@
-"""The self-checks of lesson 08: PAST's adaptive weight and the proximal step."""
+"""The self-checks of lesson 08: a setting that one half of the records chooses; a proximal step."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from mialib.course.exercises.check import same_as
+from mialib.course.exercises.check import Answer, check, same_as
+from mialib.course.tunings import Tunings, ruined_trainings
+from mialib.estimates import Estimate
+from mialib.experiments import results
+from mialib.results import Results
+
+MOST = 0.01  # the accuracy that a setting may cost on the records that choose
+Place = tuple[float, float]  # λ and α
 
 _FIRST, _SECOND = np.random.default_rng(8).normal(size=(2, 2, 3)).round(2)
 
 
-def _gamma(member_gradient: np.ndarray, non_member_gradient: np.ndarray) -> np.ndarray:
-    size = np.abs(non_member_gradient - member_gradient)
-    return size / max(size.mean(), 1e-12)
+def _tunings() -> Tunings:
+    return Tunings(results("past", "quick"))
 
 
-# Exercise 8.1: the size of the gap's gradient, over its mean in the module.
-check_gamma = same_as(
-    _gamma,
-    (_FIRST, _SECOND),
-    (_FIRST, _FIRST),
-    hint="γ is never negative, has mean 1, and is 0 where there is no gap.",
-)
+def _half(one: Results, first: int) -> Results:
+    """Every second record, from this one on."""
+    return one.take(np.arange(len(one.is_member)) % 2 == first)
+
+
+def _intact(tunings: Tunings) -> dict[Place, Results]:
+    lambdas = tunings.values("lam", alpha=tunings.standard.alpha)
+    grid = tunings.grid(lambdas, tunings.values("alpha"))
+    return {place: one for place, one in grid.items() if len(one) and not ruined_trainings(one)}
+
+
+def _mean(one: Results, what: str) -> float:
+    return float(_half(one, 0).by_seed(what).mean())
+
+
+def _affordable(intact: dict[Place, Results], plain: Results) -> dict[Place, float]:
+    """The highest advantage of all settings that cost no more than `MOST`, on the even half."""
+    least = _mean(plain, "accuracy") - MOST
+    able = {place: one for place, one in intact.items() if _mean(one, "accuracy") >= least}
+    return {place: _mean(one, "highest") for place, one in able.items()}
+
+
+@check
+def check_chosen(answer: Answer) -> str | None:
+    """Exercise 8.1: of what is intact and affordable on the even half, the lowest advantage."""
+    lam, alpha = answer()
+    tunings = _tunings()
+    plain = tunings.undefended
+    intact = _intact(tunings)
+    place = (float(lam), float(alpha))
+    said = f"λ = {lam:g}, α = {alpha:g}"
+    if place not in intact:
+        return f"{said} is not among the settings that ruined no training; `intact` has those."
+    affordable = _affordable(intact, plain)
+    if place not in affordable:
+        cost = _mean(plain, "accuracy") - _mean(intact[place], "accuracy")
+        return f"{said} costs {cost:.3f} of the accuracy on the even half; {MOST:g} is the most."
+    lower = [other for other, highest in affordable.items() if highest < affordable[place]]
+    if lower:
+        return f"{said} is affordable. So are others, and {len(lower)} of them leak less."
+    return None
+
+
+def on_the_other_half(what: str) -> Estimate:
+    """What the choice of the even half changes on the odd one, against the undefended model."""
+    tunings = _tunings()
+    affordable = _affordable(_intact(tunings), tunings.undefended)
+    best = min(affordable, key=affordable.__getitem__)
+    chosen = tunings.find(lam=best[0], alpha=best[1])
+    return _half(chosen, 1).paired(_half(tunings.undefended, 1), what)
 
 
 def _proximal_step(weights: np.ndarray, importance: np.ndarray, step: float) -> np.ndarray:

@@ -87,7 +87,7 @@ def labelled_planes(
         alt=f"{len(panels)} panels of points, {xlabel} along, "
         f"{' and '.join(dict.fromkeys(upward.values()))} up. {places}.",
         caption=told,
-        size=(9.6, 3.6),
+        size=(8.2, 3.8),
         numbers=numbers_of_points(points, "x", "y"),
     )
 
@@ -104,8 +104,9 @@ def _draw_series(axes: Axes, points: Mapping[str, Point], name: str) -> None:
     y = band_of(y for _, y in points.values())
     color, marker = WAYS[name]
     axes.plot(x.value, y.value, marker=marker, color=color, label=name, linewidth=1, markersize=5)
-    axes.hlines(y.value, x.low, x.high, color=color, linewidth=0.5)
-    axes.vlines(x.value, y.low, y.high, color=color, linewidth=0.5)
+    pale = {"color": color, "linewidth": 0.8, "alpha": 0.4, "zorder": 1}
+    axes.hlines(y.value, x.low, x.high, **pale)
+    axes.vlines(x.value, y.low, y.high, **pale)
 
 
 def _write_labels(axes: Axes, series: Mapping[str, Labelled]) -> None:
@@ -157,7 +158,7 @@ def setting_tables(
         alt=f"{len(tables)} tables of coloured cells, λ downwards and α along. "
         f"{spoken(numbers, 'z.3g')}.",
         caption=told,
-        size=(10.4, 1.1 + 0.34 * len(rows)),
+        size=(8.2, 1.1 + 0.34 * len(rows)),
         numbers=numbers,
     )
 
@@ -236,7 +237,7 @@ def epoch_view(
         f"learning rate below them. At epoch {epoch}: {spoken(numbers, 'z.3f')}.",
         caption=f"At epoch {epoch}: {_by_quantity(curves, epoch)}. Means over trainings; grey: the "
         f"learning rate's shape{diamonds}.",
-        size=(9.2, 2.9),
+        size=(8.2, 2.9),
         numbers=numbers,
     )
 

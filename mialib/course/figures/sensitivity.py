@@ -97,7 +97,7 @@ def sensitivity_by_depth(
         caption=f"Means over {len(trainings)} trainings; bars from the lowest to the highest. "
         "Left: how sensitive a weight is, by its place. "
         "Right: how unequal weights are in one module.",
-        size=(8.6, 3.3),
+        size=(8.2, 3.3),
         numbers={**numbers, "inside, lowest": min(shares), "inside, highest": max(shares)},
     )
 
@@ -207,7 +207,7 @@ def sensitivity_by_index(moments: Mapping[str, Sequence[float]]) -> Picture:
         f"{spoken(kept, '.0%')}.",
         caption="One training, one layer. Marked: the weights that were among the top 20 % in the "
         "first panel.",
-        size=(9.0, 2.9),
+        size=(8.2, 2.9),
         numbers={f"mean, {title}": value for title, value in means.items()}
         | {f"carried, {title}": value for title, value in kept.items()},
     )
@@ -309,7 +309,7 @@ def gap_paths(paths: Mapping[str, Sequence[tuple[float, float]]]) -> Picture:
         draw,
         alt=f"Paths in the plane of loss gap, along, and highest advantage, up. {told}.",
         caption="A small dot for every epoch; ring: the start of a path, large dot: its end.",
-        size=(8.6, 2.9),
+        size=(8.2, 2.9),
         numbers={f"largest gap, {name}": float(gap[:, 0].max()) for name, gap in arrays.items()},
     )
 

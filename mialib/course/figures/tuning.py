@@ -130,7 +130,7 @@ def arm_curves(
         draw,
         alt=f"Curves by {xlabel}, in {_panels(len(table))}. {_told_ends(table)}.",
         caption=f"By {xlabel}: {'; '.join(table)}. Bands: {band}.",
-        size=(6.4 if len(table) == 1 else 9.0, 3.0),
+        size=(6.4 if len(table) == 1 else 8.2, 3.0),
         numbers=numbers,
     )
 
@@ -159,7 +159,6 @@ SUMMARY = {
     "highest": "highest advantage",
     "AUC": "highest AUC",
     "TPR at 1 %": "highest TPR at 1 % FPR",
-    "P1": "P1",
 }
 
 
@@ -172,34 +171,31 @@ def setting_view(
 ) -> Picture:
     """One setting beside the undefended model, by `statistics.standing` of both.
 
-    Every attack's advantage; accuracy, mean, highest, AUC, TPR and P1; and the weights of both, as
-    counts between `facts.EDGES`. A setting of which every training failed has no standing, and the
-    undefended model is drawn alone.
+    Accuracy, mean, highest, AUC and TPR; and the weights of both, as counts between `facts.EDGES`.
+    A setting of which every training failed has no standing, and the undefended model is drawn
+    alone.
     """
-    attacks = {name: name for name in undefended if name not in SUMMARY and name != "loss gap"}
     told = {} if standing is None else _summary(standing)
-    gap = "" if standing is None else f": loss gap {standing['loss gap']:z.2f}"
+    gap = "" if standing is None else _told_gap(standing, undefended)
 
     def draw(figure: FigureBase) -> None:
-        left, middle, right = figure.subplots(1, 3, width_ratios=[1, 1, 1.2])
-        for axes, names in ((left, attacks), (middle, SUMMARY)):
-            _draw_standings(axes, standing, undefended, names)
-        left.set(xlabel="advantage", xlim=(-0.1, 0.8))
-        middle.set(xlabel="value", xlim=(0, 1))
+        left, right = figure.subplots(1, 2, width_ratios=[1.1, 1])
+        _draw_standings(left, standing, undefended)
+        left.set(xlim=(-0.05, 1))
         _draw_outlines(right, weights)
         right.set_ylim(1e-5, 1)
         figure.suptitle(f"{title}{gap}", fontsize=10)
         figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
     alone = "; no training of this setting came to an end."
-    beside = f": dots for every attack's advantage and for {spoken(told)}, each beside the "
-    beside += "undefended model's in grey, and the histograms of the weights."
+    beside = f": dots for {spoken(told)}, each beside the undefended model's in grey, and the "
+    beside += "histograms of the weights."
     return Picture(
         draw,
         alt=f"At {title}{alone if standing is None else beside}",
         caption="Means over trainings. Green: this setting; grey: undefended.",
-        size=(9.6, 3.9),
-        numbers=told | {f"advantage {name}": standing[name] for name in attacks if standing},
+        size=(8.2, 3.0),
+        numbers=told,
     )
 
 
@@ -208,18 +204,21 @@ def _summary(standing: Mapping[str, float]) -> dict[str, float]:
     return numbers | {"loss gap": standing["loss gap"]}
 
 
+def _told_gap(standing: Mapping[str, float], undefended: Mapping[str, float]) -> str:
+    """A gap has no place on an axis of shares, so the title tells it."""
+    return f": loss gap {standing['loss gap']:z.2f}, undefended {undefended['loss gap']:z.2f}"
+
+
 def _draw_standings(
-    axes: Axes,
-    standing: Mapping[str, float] | None,
-    undefended: Mapping[str, float],
-    names: Mapping[str, str],
+    axes: Axes, standing: Mapping[str, float] | None, undefended: Mapping[str, float]
 ) -> None:
-    """This setting's numbers and, in grey below them, the undefended model's."""
-    place = np.arange(len(names))
-    grey = [undefended[name] for name in names]
-    axes.plot(grey, place + 0.15, "s", color=UNDEFENDED, markersize=4, label="undefended")
+    """This setting's numbers, joined with the undefended model's in grey."""
+    place = np.arange(len(SUMMARY))
+    grey = [undefended[name] for name in SUMMARY]
+    axes.plot(grey, place, "s", color=UNDEFENDED, markersize=6, label="undefended")
     if standing is not None:
-        green = [standing[name] for name in names]
+        green = [standing[name] for name in SUMMARY]
         color = COLOR["target"]
-        axes.plot(green, place - 0.15, "o", color=color, markersize=5, label="this setting")
-    name_rows(axes, list(names.values()), fontsize=9)
+        axes.hlines(place, grey, green, color=color, linewidth=1)
+        axes.plot(green, place, "o", color=color, markersize=7, label="this setting")
+    name_rows(axes, list(SUMMARY.values()))

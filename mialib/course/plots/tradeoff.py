@@ -29,6 +29,7 @@ from mialib.estimates import Estimate
 Point = tuple[Estimate, Estimate]  # accuracy and advantage
 Box = tuple[float, float, float, float]  # left, bottom, right, top, in printer's points
 
+ACCURACY = "test accuracy"
 PALE = "#c8c8c8"
 MARGIN = 0.07  # of accuracy and of advantage, around the points
 TEXT_SIZE = 9
@@ -53,6 +54,7 @@ def tradeoff(
     columns: int | None = None,
     unjoined: Collection[str] = (),
     up: str = "highest advantage",
+    along: str = ACCURACY,
     looks: Mapping[str, int] | None = None,
 ) -> Picture:
     """Test accuracy (right is better) against highest advantage (down is better), by series.
@@ -60,8 +62,9 @@ def tradeoff(
     The undefended model is a star with a dotted cross; thin crosses are 95 % intervals. `labels`
     writes beside the points of a series. With `columns`, each series has a panel of its own, in
     rows of so many, and the others stand behind it in grey. No line joins the points of the series
-    in `unjoined`: they are kinds, not strengths. `up` says what the upward axis is. A series has
-    the palette's colour and marker of its own place, or of the one that `looks` gives it.
+    in `unjoined`: they are kinds, not strengths. `up` and `along` say what the axes are, if they
+    are others. A series has the palette's colour and marker of its own place, or of the one that
+    `looks` gives it.
     """
     texts = labels or {}
     look_of = dict(zip(series, range(len(series)), strict=True)) | dict(looks or {})
@@ -75,7 +78,7 @@ def tradeoff(
         _frame(axes, [*everything, undefended])
         written = [text for name in series for text in _texts_of(name, series, texts)]
         write_labels(axes, written, everything, [*everything, undefended], size=(420, 215))
-        axes.set(xlabel="test accuracy", ylabel=up)
+        axes.set(xlabel=along, ylabel=up)
         figure.legend(loc="outside upper center", ncols=4)
 
     def draw_panels(figure: FigureBase) -> None:
@@ -90,21 +93,22 @@ def tradeoff(
         for axes, (name, points) in zip(grid, series.items(), strict=True):
             written = _texts_of(name, series, texts)
             write_labels(axes, written, points, [*points, undefended], size=(width, 130))
-        figure.supxlabel("test accuracy", fontsize=10)
+        figure.supxlabel(along, fontsize=10)
         figure.supylabel(up, fontsize=10)
 
     panels = rows_of(len(series), columns) if columns else 0
     everyone = {"undefended": [undefended], **series}
     told = listed(_told(name, points, texts.get(name, ())) for name, points in everyone.items())
     behind = " A grey dot is a setting of another panel." if columns else ""
+    best = ", and the lower right is best" if along == ACCURACY else ""
     return Picture(
         draw_panels if columns else draw_plane,
-        alt=f"Scatter plot of {up} (up) against test accuracy (right), with "
+        alt=f"Scatter plot of {up} (up) against {along} (right), with "
         f"{'a panel' if columns else 'lines'} by defense: {told}.",
-        caption=f"{capital(up)} against test accuracy, 95 % intervals; the star is the "
-        f"undefended model, and the lower right is best.{behind}",
+        caption=f"{capital(up)} against {along}, 95 % intervals; the star is the undefended "
+        f"model{best}.{behind}",
         size=(7.2, 0.6 + 2.15 * panels) if columns else (6.8, 4.0),
-        numbers=numbers_of_points(counted(series), "accuracy", "advantage"),
+        numbers=numbers_of_points(counted(series), along.removeprefix("test "), "advantage"),
     )
 
 
@@ -143,9 +147,11 @@ def _draw_undefended(axes: Axes, undefended: Point) -> None:
 def _frame(axes: Axes, points: Sequence[Point], *, right: float = MARGIN) -> None:
     """Show all points; an interval of few trainings may reach beyond the frame."""
     places = np.array([(x.value, y.value) for x, y in points])
-    left, bottom = places.min(axis=0) - MARGIN
+    left, bottom = places.min(axis=0)
     end, top = places.max(axis=0)
-    axes.set(xlim=(left, end + right), ylim=(bottom, top + MARGIN))
+    wide = max(1.0, end - left)  # The margins are those of shares; other numbers reach farther.
+    axes.set_xlim(left - MARGIN * wide, end + right * wide)
+    axes.set_ylim(bottom - MARGIN, top + MARGIN)
 
 
 def _texts_of(
