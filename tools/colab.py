@@ -36,7 +36,7 @@ LIST = ROOT / "tests" / "colab.txt"
 FOLDER = ROOT / "build" / "colab"
 ADDRESS = re.compile(r'git\+https://[^"\s]+')
 # pip freezes a package by its version or by the wheel that it came from.
-FROZEN = re.compile(r"([\w.-]+)(?:==| @ \S*/[\w.]+?-)(\d[\w.!]*)")
+FROZEN = re.compile(r"(?m)^([\w.-]+)(?:==| @ \S*/[\w.]+?-)(\d[\w.!]*)")
 
 # Runs when the kernel starts. On Colab the module is there before the first cell.
 STARTUP = """\
@@ -192,7 +192,12 @@ def installing_from(source: str, cell: str) -> str:
 
 
 def try_lesson(
-    lesson: notebooks.Lesson, series: list[notebooks.Lesson], *, colab: Colab, wheel: Path
+    lesson: notebooks.Lesson,
+    series: list[notebooks.Lesson],
+    *,
+    colab: Colab,
+    wheel: Path,
+    home: Path,
 ) -> str:
     """Run one lesson as if it were the first that a reader opens; a line about it."""
     colab.forget_mialib()
@@ -200,8 +205,8 @@ def try_lesson(
     notebook = notebooks.assemble(lesson, series)
     setup = notebooks.cell_tagged(notebook, "setup")
     setup.source = installing_from(wheel.as_uri(), setup.source)
-    places = {"home": colab.folder / "home", "folder": colab.content}
-    for client in notebooks.execute(notebook, title=lesson.name, kernel="colab", **places):
+    there = {"kernel": "colab", "folder": colab.content, "home": home}
+    for client in notebooks.execute(notebook, title=lesson.name, **there):
         views = sliders.move(client)
     after = colab.installed()
     if after != before | {"mialib": after.get("mialib")}:
@@ -223,18 +228,16 @@ def differences(before: dict[str, str], after: dict[str, str]) -> str:
 
 
 def run(chosen: list[notebooks.Lesson], series: list[notebooks.Lesson], colab: Colab) -> None:
-    """Try lessons one after the other, and say how each went."""
+    """Try lessons one after the other, with nothing trained before, and say how each went."""
     colab.offer_kernel()
-    published = read_list(LIST.read_text())
-    there = {name: version for name, version in colab.installed().items()}
-    listed = {name: there.get(name) for name in published.versions}
-    print(f"Other than in {LIST.name}: {differences(published.versions, listed)}.")
-    lines, failed = [], []
+    _say_what_differs(colab)
+    lines = []
+    failed = []
     with tempfile.TemporaryDirectory() as folder:
-        wheel = build_wheel(Path(folder))
+        machine = {"colab": colab, "wheel": build_wheel(Path(folder)), "home": Path(folder, "home")}
         for lesson in chosen:
             try:
-                lines.append(try_lesson(lesson, series, colab=colab, wheel=wheel))
+                lines.append(try_lesson(lesson, series, **machine))
             except Exception as error:
                 print(f"{lesson.name} failed: {str(error)[-3000:]}", file=sys.stderr)
                 failed.append(lesson.name)
@@ -243,33 +246,49 @@ def run(chosen: list[notebooks.Lesson], series: list[notebooks.Lesson], colab: C
         raise SystemExit(f"Failed: {', '.join(failed)}; the reason stands above.")
 
 
+def _say_what_differs(colab: Colab) -> None:
+    """In Colab's own image, what is newer than the list."""
+    listed = read_list(LIST.read_text()).versions
+    installed = colab.installed()
+    there = {name: installed[name] for name in listed if name in installed}
+    print(f"Different from {LIST.relative_to(ROOT)}: {differences(listed, there)}.")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    running = commands.add_parser("run", help="try lessons on Colab's packages")
-    running.add_argument("--only", nargs="*", default=[], help="by the start of their names: 00 01")
-    running.add_argument(
+    trying = commands.add_parser("run", help="try lessons on Colab's packages")
+    trying.add_argument("--only", nargs="*", default=[], help="by the start of their names: 00 01")
+    trying.add_argument(
         "--interpreter", type=Path, help="a Python that has Colab's packages, as in Colab's image"
     )
-    running.add_argument("--folder", type=Path, default=FOLDER, help="where everything is kept")
+    trying.add_argument("--folder", type=Path, default=FOLDER, help="where everything is kept")
     refreshing = commands.add_parser("refresh", help="take over a newer list of versions")
     refreshing.add_argument("freeze", type=Path, help="Colab's pip-freeze.txt")
     refreshing.add_argument("--date", required=True, help="of that list: 2026-08-19")
     refreshing.add_argument("--python", required=True, help="Colab's Python: 3.13")
     arguments = parser.parse_args()
-    if arguments.command == "refresh":
-        freeze = arguments.freeze.read_text(encoding="utf-8")
-        newer = {"freeze": freeze, "date": arguments.date, "python": arguments.python}
-        LIST.write_text(refreshed(LIST.read_text(), **newer))
-        return
+    if arguments.command == "run":
+        _run(arguments)
+    else:
+        _refresh(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> None:
     folder = arguments.folder.absolute()
     python = arguments.interpreter or make(read_list(LIST.read_text()), folder)
     series = notebooks.lessons()
     names = tuple(arguments.only) or ("",)
     chosen = [lesson for lesson in series if lesson.name.startswith(names)]
     run(chosen, series, Colab(python.absolute(), folder))
+
+
+def _refresh(arguments: argparse.Namespace) -> None:
+    freeze = arguments.freeze.read_text(encoding="utf-8")
+    newer = refreshed(LIST.read_text(), freeze=freeze, date=arguments.date, python=arguments.python)
+    LIST.write_text(newer)
 
 
 if __name__ == "__main__":
