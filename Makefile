@@ -28,7 +28,7 @@ soak: $(READY)  ## kill the run store 200 times, rehearse every plan, hand in ev
 	MIALIB_FUZZ=all $(BIN)/python -m pytest $(PARALLEL) tests/library/test_fuzz.py
 	MIALIB_MUTATIONS=3000 $(BIN)/python -m pytest tests/library/test_foreign_files.py -k damaged
 
-colab: $(READY)  ## every lesson on the packages that Colab has, in build/colab (needs python3.13; some minutes and 6 GB at first)
+colab: $(READY)  ## every lesson on the packages that Colab has, in build/colab (needs its Python; some minutes and 6 GB at first)
 	$(BIN)/python tools/colab.py run --only $(ONLY)
 
 lab: $(READY)  ## JupyterLab on localhost, opened at lesson 00

@@ -2,7 +2,7 @@
 
     python tools/glyphs.py      writes mialib/data/letters.png
 
-The fonts come with matplotlib 3.11 or newer. Every training on letters depends on the sheet, so
+All the fonts come with matplotlib 3.11. Every training on letters depends on the sheet, so
 this is for the record, and for a course with other letters.
 """
 

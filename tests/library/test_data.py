@@ -58,7 +58,7 @@ def test_another_seed_draws_other_records(name):
 
 
 def test_the_letters_are_those_that_the_fonts_draw():
-    """Of the 22 faces, matplotlib before 3.11 lacks one."""
+    """Of the 22 faces, matplotlib 3.10 lacks one."""
     with Image.open(course.SHEET) as sheet:
         rows = np.asarray(sheet).reshape(len(course.FACES), course.GLYPH, -1)
     here = [face for face in course.FACES if glyphs.font_file(face).exists()]
