@@ -99,3 +99,26 @@ def test_without_colabs_python_a_sentence_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SystemExit, match=r"python3\.13 is not here"):
         colab.make(colab.Published("2026-01-02", "3.13", {}), tmp_path)
+
+
+def test_an_environment_is_made_once_for_each_list(tmp_path, monkeypatch):
+    """Without pip and its minutes: the commands are noted, not run."""
+    commands = []
+
+    def note(command, check):
+        commands.append(command)
+        (tmp_path / "environment").mkdir(exist_ok=True)
+
+    monkeypatch.setattr(colab.subprocess, "run", note)
+    monkeypatch.setattr(colab.shutil, "which", lambda name: f"/somewhere/{name}")
+    monkeypatch.setattr(colab, "LIST", tmp_path / "colab.txt")
+    colab.LIST.write_text(SHORT)
+    for _ in range(2):
+        python = colab.make(colab.read_list(SHORT), tmp_path)
+        making, installing = commands
+    assert making[:4] == ["/somewhere/python3.12", "-m", "venv", "--clear"]
+    assert installing[0] == str(python)
+    assert installing[-2:] == ["-r", str(colab.LIST)]
+    colab.LIST.write_text(f"{SHORT}tqdm==4.67.3\n")
+    colab.make(colab.read_list(SHORT), tmp_path)
+    assert len(commands) == 4, "another list, another environment"
