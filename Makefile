@@ -7,7 +7,7 @@ PROFILE ?= quick
 # One process for each core, at most eight; a file's tests stay together, so that they share what they trained.
 PARALLEL := -n auto --maxprocesses=8 --dist loadfile
 
-.PHONY: run test coverage soak lab notebooks dry-run photographs ledger badges bench clean
+.PHONY: run test coverage soak colab lab notebooks dry-run photographs ledger badges bench clean
 .DEFAULT_GOAL := run
 
 run: $(READY)  ## execute every lesson and write build/
@@ -27,6 +27,9 @@ soak: $(READY)  ## kill the run store 200 times, rehearse every plan, hand in ev
 	MIALIB_REHEARSE=all $(BIN)/python -m pytest tests/library/test_rehearsal.py
 	MIALIB_FUZZ=all $(BIN)/python -m pytest $(PARALLEL) tests/library/test_fuzz.py
 	MIALIB_MUTATIONS=3000 $(BIN)/python -m pytest tests/library/test_foreign_files.py -k damaged
+
+colab: $(READY)  ## every lesson on the packages that Colab has, in build/colab (needs its Python; some minutes and 6 GB at first)
+	$(BIN)/python tools/colab.py run --only $(ONLY)
 
 lab: $(READY)  ## JupyterLab on localhost, opened at lesson 00
 	$(BIN)/jupyter lab --ip=localhost $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00_start_here.ipynb

@@ -7,7 +7,7 @@ no threshold was fitted
 """
 
 from dataclasses import dataclass
-from math import nan
+from math import isnan, nan
 from typing import NamedTuple
 
 
@@ -32,6 +32,19 @@ class Estimate:
     def triple(self) -> Triple:
         """(value, low, high)."""
         return Triple(self.value, self.low, self.high)
+
+    def __eq__(self, other: object) -> bool:
+        """Also of two that have no number: nan is not equal to itself, their notes are."""
+        if not isinstance(other, Estimate):
+            return NotImplemented
+        return self._compared() == other._compared()
+
+    def __hash__(self) -> int:
+        return hash(self._compared())
+
+    def _compared(self) -> tuple:
+        numbers = [None if isnan(number) else number for number in self.triple]
+        return (*numbers, self.note)
 
     def __str__(self) -> str:
         return self.note or f"{self.value:z.3f} [{self.low:z.3f}, {self.high:z.3f}]"

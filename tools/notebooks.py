@@ -159,6 +159,8 @@ def execute(
     home: Path,
     profile: str = "quick",
     figures: Path | None = None,
+    kernel: str = "python3",
+    folder: Path = ROOT,
 ) -> Iterator[NotebookClient]:
     """Run the notebook in place and fill its braces; yields the client before the kernel ends."""
     cell_tagged(notebook, "parameters").source = PARAMETERS.replace("quick", profile)
@@ -168,8 +170,8 @@ def execute(
     client = NotebookClient(
         notebook,
         timeout=1800,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(ROOT)}},
+        kernel_name=kernel,
+        resources={"metadata": {"path": str(folder)}},
         extra_arguments=["--log-level=ERROR"],
     )
     cold = not (home / "runs").exists()

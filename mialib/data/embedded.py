@@ -1,26 +1,26 @@
 """The data of the lessons: three datasets that need no download, found by `mialib.data.load`.
 
-- `letters`: grey 16×16 images of A to J in the fonts that matplotlib ships, turned, sheared,
-  shifted and noisy.
+- `letters`: grey 16×16 images of A to J in 22 typefaces, turned, sheared, shifted and noisy. The
+  sheet of glyphs beside this file was drawn by `tools/glyphs.py`, so that letters are the same
+  wherever the fonts are not: an older matplotlib, which Colab has, lacks one.
 - `shoppers`: binary baskets from a latent-factor model; the 100 classes are k-means clusters, as in
   Purchase100.
 - `digits`: scikit-learn's 1,797 handwritten digits; easy, so there is little to leak.
 """
 
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
 from mialib.data.records import LARGEST, Records, drawn
 
 LETTERS = "ABCDEFGHIJ"
+SHEET = Path(__file__).with_name("letters.png")  # a row for each face, a column for each letter
 SIDE = 16  # pixels of a record
-GLYPH = 64  # pixels of a glyph, which is drawn once; records sample it
-FONT_SIZE = 46
+GLYPH = 64  # pixels of a glyph, which records sample
 
 _DEJAVU_SANS = [
     f"DejaVuSans{mono}{style}"
@@ -105,33 +105,10 @@ def _check_room(name: str, size: int, bytes_each: int) -> None:
 @cache
 def _glyphs() -> np.ndarray:
     """Every letter in every face, centred: (faces, letters, GLYPH, GLYPH), ink = 1."""
-    folder = _font_folder()
-    glyphs = np.zeros((len(FACES), len(LETTERS), GLYPH, GLYPH), np.float32)
-    for i, face in enumerate(FACES):
-        font = ImageFont.truetype(str(folder / f"{face}.ttf"), FONT_SIZE)
-        for j, letter in enumerate(LETTERS):
-            glyphs[i, j] = _glyph(letter, font)
-    return glyphs
-
-
-def _font_folder() -> Path:
-    """Where matplotlib keeps its fonts; it is looked up, not imported."""
-    matplotlib = find_spec("matplotlib")
-    if matplotlib is None or matplotlib.origin is None:
-        raise ImportError(
-            "The letters are drawn in the fonts that matplotlib ships. "
-            "Install it with `python -m pip install matplotlib`."
-        )
-    return Path(matplotlib.origin).with_name("mpl-data") / "fonts" / "ttf"
-
-
-def _glyph(letter: str, font: ImageFont.FreeTypeFont) -> np.ndarray:
-    """One letter in the middle of its canvas: (GLYPH, GLYPH), ink = 1."""
-    canvas = Image.new("L", (GLYPH, GLYPH))
-    left, top, right, bottom = font.getbbox(letter)
-    corner = ((GLYPH - left - right) / 2, (GLYPH - top - bottom) / 2)
-    ImageDraw.Draw(canvas).text(corner, letter, fill=255, font=font)
-    return np.asarray(canvas, np.float32) / 255
+    with Image.open(SHEET) as image:
+        sheet = np.asarray(image, np.float32) / 255
+    rows = sheet.reshape(len(FACES), GLYPH, len(LETTERS), GLYPH)
+    return rows.transpose(0, 2, 1, 3)
 
 
 def _distortions(rng: np.random.Generator, n: int) -> np.ndarray:

@@ -10,41 +10,11 @@ import pytest
 
 import notebooks
 import readme
+import sliders
 from paths import ROOT
 
 SERIES = notebooks.lessons()
 each_lesson = pytest.mark.parametrize("lesson", SERIES, ids=lambda lesson: lesson.name)
-
-# Runs in the lesson's own kernel after its last cell: moves each slider to both ends and back. A
-# function, so that none of its names takes the place of one of the lesson's.
-MOVE_SLIDERS = """
-from mialib.course import widgets
-def move_all():
-    for explorer in widgets.EXPLORERS:
-        for name, control in explorer.controls.items():
-            start, seen = control.value, []
-            if hasattr(control, "options"):
-                options = control.options
-                values = [one[1] if isinstance(one, tuple) else one for one in options]
-                ends = [values[0], values[-1]]
-            else:
-                ends = [control.min, control.max]
-            if hasattr(control, "base"):
-                ends = [control.base**end for end in ends]
-            for position in ends:
-                control.value = position
-                fresh = explorer.view(**explorer.values())
-                assert explorer.screen.value == fresh.as_html(), f"{name} = {position} is stale"
-                seen.append((fresh.png, fresh.numbers))
-            assert seen[0][0] != seen[1][0] and seen[0][1] != seen[1][1], f"{name} changes nothing"
-            control.value = start
-            assert not control.continuous_update, f"{name} draws while it is dragged"
-            assert control.description, f"{name}: no label"
-            assert control.tooltip == control.description, f"{name}: no tooltip"
-            assert control.layout.max_width == "640px" and control.layout.width == "100%"
-move_all()
-print(len(widgets.EXPLORERS), "explorers")
-"""
 
 
 def committed(lesson) -> nbformat.NotebookNode:
@@ -169,16 +139,9 @@ def home(tmp_path_factory):
 def test_the_lesson_runs_and_its_sliders_answer(lesson, home):
     notebook = notebooks.assemble(lesson, SERIES)
     for client in notebooks.execute(notebook, title=lesson.name, home=home):
-        probe = nbformat.v4.new_code_cell(MOVE_SLIDERS)
-        client.nb.cells.append(probe)
-        client.execute_cell(probe, len(client.nb.cells) - 1)
-        client.nb.cells.pop()
         views = re.compile(r"widgets\.explore\(|TrainThisPoint\(")
-        sliders = sum(len(views.findall(cell.source)) for cell in lesson.cells)
-        assert "".join(output.text for output in probe.outputs).startswith(f"{sliders} explorers")
-        states = client.widget_state.values()
-    for failure in ("This position failed", "Not trained"):
-        assert not any(failure in str(state.get("value")) for state in states)
+        written = sum(len(views.findall(cell.source)) for cell in lesson.cells)
+        assert sliders.move(client) == written
     assert not notebooks.BRACES.search(prose(notebook))
 
 

@@ -39,7 +39,7 @@ def test_a_control_fits_a_narrow_window_and_says_its_name(make):
     control = make()
     assert (control.layout.width, control.layout.max_width) == ("100%", "640px")
     assert control.description
-    assert control.tooltip == control.description
+    assert getattr(control, widgets.TOOLTIP) == control.description
     assert control.continuous_update is False
 
 

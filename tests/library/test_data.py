@@ -1,13 +1,16 @@
 """The embedded datasets and `Records`: a seed gives the same records, bad arrays are refused."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from PIL import Image
 from scipy.stats import chisquare
 from sklearn.datasets import load_digits
 
+import glyphs
 from mialib import data
 from mialib.data import Records
 from mialib.data import embedded as course
@@ -52,6 +55,23 @@ def test_another_seed_draws_other_records(name):
     first, second = (data.load(name, size=300, seed=seed) for seed in (0, 1))
     assert first.fingerprint != second.fingerprint
     assert (first.y != second.y).mean() > 0.5
+
+
+def test_the_letters_are_those_that_the_fonts_draw():
+    """Of the 22 faces, matplotlib 3.10 lacks one."""
+    with Image.open(course.SHEET) as sheet:
+        rows = np.asarray(sheet).reshape(len(course.FACES), course.GLYPH, -1)
+    here = [face for face in course.FACES if glyphs.font_file(face).exists()]
+    assert len(here) >= 21
+    for face in here:
+        assert_array_equal(rows[course.FACES.index(face)], glyphs.row(face))
+
+
+def test_letters_need_no_font(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    course.letters.cache_clear()
+    course._glyphs.cache_clear()
+    assert len(data.load("letters", size=20)) == 20
 
 
 @pytest.mark.parametrize(("name", "usual"), [("letters", 4200), ("digits", 1797)])

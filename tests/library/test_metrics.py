@@ -301,6 +301,19 @@ def test_bootstrap_in_chunks_keeps_every_draw(rng):
     assert sum(seen) == 45
 
 
+def test_estimates_without_a_number_are_equal_by_their_notes():
+    """Up to Python 3.12 that hung on whether both had the same nan, and since 3.13 it failed."""
+    first = Estimate(float("nan"), note="no threshold was fitted")
+    second = Estimate(float("nan"), note="no threshold was fitted")
+    assert first == second
+    assert len({first, second}) == 1
+    assert first != Estimate(float("nan"), note="not resolvable with 112 non-members")
+    assert first != Estimate(0.5, note="no threshold was fitted")
+    assert Estimate(0.5, 0.4, 0.6) == Estimate(0.5, 0.4, 0.6)
+    assert Estimate(0.5, 0.4, 0.6) != Estimate(0.5, 0.4, 0.7)
+    assert first != first.triple
+
+
 def test_the_seed_decides_the_interval(rng):
     table = normal(rng)
     assert metrics.evaluate(*table, draws=50, seed=1) == metrics.evaluate(*table, draws=50, seed=1)

@@ -10,6 +10,7 @@ import tomllib
 import pytest
 import yaml
 
+import colab
 from paths import ROOT
 
 
@@ -72,11 +73,30 @@ def test_the_badge_in_the_readme_is_that_of_the_workflow_in_every_fork():
     assert WORKFLOW["name"] == "test"
 
 
+@pytest.mark.parametrize("name", ["test.yml", "colab.yml"])
+def test_a_workflow_that_was_not_tried_says_so(name):
+    text = (ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8")
+    assert "Untried" in text.splitlines()[0]
+
+
+def test_each_week_the_lessons_run_in_the_image_of_colab_and_change_nothing_there():
+    workflow = parsed(".github/workflows/colab.yml")
+    (schedule,) = workflow[True]["schedule"]  # YAML reads the key `on` as true
+    assert schedule["cron"].endswith("* * 1")
+    assert workflow["permissions"] == {"contents": "read"}
+    commands = [step.get("run", "") for step in workflow["jobs"]["colab"]["steps"]]
+    (command,) = (command for command in commands if "docker run" in command)
+    assert "colab-images/public/runtime" in command
+    assert 'tools/colab.py run --interpreter "$(which python3)"' in command
+    assert "python3 -m pip install" not in command, "it would change what is tried"
+
+
+def test_the_readme_says_on_which_list_of_colab_the_lessons_were_tried():
+    published = colab.read_list(colab.LIST.read_text(encoding="utf-8"))
+    assert f"the versions that Colab listed on {published.date}" in README
+
+
 def test_what_was_not_tried_is_marked():
-    assert (
-        "Untried"
-        in (ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8").splitlines()[0]
-    )
     assert re.search(r"\*\*Untried\*\*.*Colab.*GitHub.*macOS", README, re.S)
 
 
