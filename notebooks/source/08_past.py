@@ -199,7 +199,7 @@ for name, difference in change.items():
 
 # %% [markdown]
 # Compared with the undefended model, PAST's highest advantage is *{{verdict(change["undefended"])}}*, at an accuracy that is *{{verdict(cost)}}*. Compared with λ = 0 the highest advantage is *{{verdict(change["λ = 0"])}}*,
-# with uniform ℓ1 at the same λ *{{verdict(change["uniform ℓ1"])}}*. The TPR at 1 % FPR is *{{verdict(corner)}}*. So in that corner we do not know. (The same λ is not the same price: notebook 09 compares at equal
+# with uniform ℓ1 at the same λ *{{verdict(change["uniform ℓ1"])}}*. The TPR at 1 % FPR is *{{verdict(corner)}}*{{": in that corner we do not know" if corner.low <= 0 <= corner.high else ", too"}}. (The same λ is not the same price: notebook 09 compares at equal
 # accuracy.)
 
 # %% [markdown]

@@ -169,7 +169,7 @@ for lam, a in close:
 headlines.pairs(rows)
 
 # %% [markdown]
-# At α = {{standard.alpha:g}} the TPR at 1 % FPR is *{{verdict(corner)}}*. So in the corner where accusations hold, we do not know. Now every λ, for settings whose control is within 0.01 of their accuracy. **Predict** the signs on the right.
+# At α = {{standard.alpha:g}} the TPR at 1 % FPR is *{{verdict(corner)}}*{{": in the corner where accusations hold, we do not know" if corner.low <= 0 <= corner.high else ", too"}}. Now every λ, for settings whose control is within 0.01 of their accuracy. **Predict** the signs on the right.
 
 
 # %%

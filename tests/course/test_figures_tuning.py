@@ -68,3 +68,21 @@ def test_quantities_have_axes_of_their_own():
     figures.arm_curves(panels, x=range(2), xlabel="tuning epoch").draw(figure)
     gini, shifted = figure.axes
     assert shifted.get_ylim()[1] < 0.1 < gini.get_ylim()[0]
+
+
+def test_one_panel_names_its_curves_and_has_no_legend():
+    curves = {"training": [0.0, 1.0, 2.0], "PAST": [2.0, 0.5]}
+    x = {"training": range(3), "PAST": range(2, 4)}
+    figure = Figure()
+    figures.arm_curves({"loss gap": curves}, x=x, xlabel="epoch").draw(figure)
+    assert not figure.legends
+    ends = {text.get_text(): text.xy for text in figure.axes[0].texts}
+    assert ends == {"training": (2.0, 2.0), "PAST": (3.0, 0.5)}
+
+
+def test_several_panels_share_a_legend():
+    curves = {"PAST": [2.0, 0.5], "λ = 0": [2.0, 2.0]}
+    figure = Figure()
+    panels = {"loss gap": curves, "Hoyer": curves}
+    figures.arm_curves(panels, x=range(2), xlabel="epoch").draw(figure)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["PAST", "λ = 0"]

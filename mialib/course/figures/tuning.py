@@ -119,7 +119,10 @@ def arm_curves(
                 style = {"marker": marker, "markersize": 4, "label": arm}
                 draw_curve(axes, along, values, color=color, line=line, **style)
             axes.set(title=quantity, xlabel=xlabel)
-        joint_legend(figure, grid, columns=4)
+        if len(table) == 1:
+            _name_curves(grid[0])
+        else:
+            joint_legend(figure, grid, columns=4)
 
     numbers = {}
     for quantity, bands in table.items():
@@ -133,6 +136,17 @@ def arm_curves(
         size=(6.4 if len(table) == 1 else 8.2, 3.0),
         numbers=numbers,
     )
+
+
+def _name_curves(axes: Axes) -> None:
+    """Each curve has its name at its end; one that ends early, above it."""
+    ends = {str(line.get_label()): np.asarray(line.get_xydata())[-1] for line in axes.lines}
+    farthest = max(float(x) for x, _ in ends.values())
+    right = {"xytext": (6, 0), "va": "center"}
+    above = {"xytext": (-4, 6), "ha": "right"}
+    for name, (x, y) in ends.items():
+        place = right if x == farthest else above
+        axes.annotate(name, (float(x), float(y)), textcoords="offset points", **place)
 
 
 def _panels(count: int) -> str:
