@@ -39,6 +39,7 @@ from mialib.course.figures.butterfly import (
     matrix_product,
     network_parameters,
 )
+from mialib.course.figures.levels import defense_panels, defense_plane, slope_fan
 from mialib.course.figures.planes import attack_planes
 from mialib.course.figures.points import (
     Point,
@@ -59,7 +60,7 @@ from mialib.course.figures.sensitivity import (
     sensitivity_histograms,
     two_normals,
 )
-from mialib.course.figures.sparsity import defense_plane, pipeline, round_view
+from mialib.course.figures.sparsity import pipeline, round_view
 from mialib.course.figures.tradeoff import Move, board, moves, p1_map
 from mialib.course.figures.tuning import (
     arm_curves,

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import FigureBase
 from numpy.typing import ArrayLike
 
-from mialib.course.plots.palette import COLOR, LINE
+from mialib.course.plots.palette import COLOR, LINE, darker
 from mialib.estimates import Estimate
 
 Number = float | Estimate
@@ -84,6 +85,34 @@ def draw_curve(axes: Axes, x: np.ndarray, band: Band, *, color: str, line: Any, 
     """A curve and, paler, its band."""
     axes.fill_between(x, band.low, band.high, color=color, alpha=0.18, linewidth=0)
     axes.plot(x, band.value, color=color, linestyle=line, **style)
+
+
+class CurveEnd(NamedTuple):
+    """Where a curve ends, and what is written there."""
+
+    text: str
+    y: float
+    color: str
+
+
+def name_ends(axes: Axes, ends: Sequence[CurveEnd], *, apart: float = 0.08) -> None:
+    """Write names at the right ends of curves, in their colours, instead of a legend.
+
+    Names that would cover each other move `apart`, which is a share of the axes' height.
+    """
+    to_share = axes.transScale + axes.transLimits
+    right = axes.get_xlim()[1]
+    heights = {end: float(to_share.transform((right, end.y))[1]) for end in ends}
+    lowest = -np.inf
+    for end in sorted(ends, key=heights.__getitem__):
+        lowest = max(heights[end], lowest + apart)
+        style = {"color": darker(end.color), "va": "center", "transform": axes.transAxes}
+        axes.text(1.01, lowest, end.text, **style)
+
+
+def write_plain_ticks(axis: Axis) -> None:
+    """0.01 on a logarithmic axis, not a power of ten, whose exponent is too small to read."""
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
 def draw_dotted_cross(axes: Axes, x: float, y: float) -> None:
