@@ -137,7 +137,7 @@ pulls = {
     "detached": pull(soft_loss(g, soft_label(g, zero).detach())),
     "as coded": pull(soft_loss(g, soft_label(g, zero))),
 }
-axes = {"xlabel": "probability of the label", "ylabel": "pull at its logit", "direct": True}
+axes = {"xlabel": "probability of the label", "ylabel": "pull at its logit", "direct": "gap"}
 show(plots.lines(p, pulls, **axes), name="10_pull")
 coded = pulls["as coded"]
 
@@ -166,7 +166,7 @@ curves = {
     f"τ = {tau:g}": F.cross_entropy(normalise(logits, tau), label, reduction="none")
     for tau in (0, 0.05, 0.2, 1)
 }
-axes = {"xlabel": "lead of the label over the others", "ylabel": "loss", "direct": True}
+axes = {"xlabel": "lead of the label over the others", "ylabel": "loss", "direct": "gap"}
 show(plots.lines(lead, curves, mark=0, **axes), name="10_normalised")
 bare, light, strong, _ = curves.values()
 

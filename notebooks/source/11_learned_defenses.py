@@ -286,7 +286,7 @@ paid = {"DMP": dmp["all"].paired(plain, "accuracy"), "MMD": both[3.0].paired(pla
 copied = distilled[1.0].paired(plain, "highest")
 
 # %% [markdown]
-# **What to see.** DMP, asked about all its reference records, has a highest advantage that is {{verdict(gained["DMP"])}} than undefended ({{gained["DMP"]}}), at an accuracy that is {{verdict(paid["DMP"])}} ({{paid["DMP"]}}).
+# **What to see.** Compared with the undefended model, DMP that was asked about all its reference records has a highest advantage that is {{verdict(gained["DMP"])}} ({{gained["DMP"]}}), at an accuracy that is {{verdict(paid["DMP"])}} ({{paid["DMP"]}}).
 # Mixup+MMD at its authors' λ = 3 has one that is {{verdict(gained["MMD"])}} ({{gained["MMD"]}}), at an accuracy that is {{verdict(paid["MMD"])}} ({{paid["MMD"]}}).
 # A student that learns the answers *on the members* may copy the leak: with τ = 1 its advantage is {{verdict(copied)}} ({{copied}}).
 #
@@ -382,7 +382,7 @@ for a, one in advreg.items():
     told = [[e["attacker_accuracy"] for e in epochs[1:]] for epochs in one.fact("history")]
     game[f"α = {a:g}"] = [statistics.student(seeds) for seeds in np.transpose(told)]
 epochs = np.arange(2, 2 + len(game[f"α = {max(advreg):g}"]))
-axes = {"xlabel": "epoch", "ylabel": "accuracy of AdvReg's attacker", "direct": True}
+axes = {"xlabel": "epoch", "ylabel": "accuracy of AdvReg's attacker", "direct": "ends"}
 show(plots.lines(epochs, game, **axes), name="11_game")
 last = {name: curve[-1].value for name, curve in game.items()}
 own, all_attacks = 2 * last[f"α = {max(advreg):g}"] - 1, strong.highest()  # 2 · accuracy − 1
@@ -451,8 +451,8 @@ bare = photographs["undefended"]
 headlines.settings(photographs, against=bare)
 
 # %% [markdown]
-# DMP's highest advantage is {{photographs["DMP"].highest().value:.2f}} (*{{words(photographs["DMP"].paired(bare, "highest"))}}* than undefended) at an accuracy of
-# {{photographs["DMP"].accuracy().value:.2f}} (*{{words(photographs["DMP"].paired(bare, "accuracy"))}}*). (Trainings per line: {{len(bare)}}; n = {{int(bare.is_member.sum()):,}} + {{int((~bare.is_member).sum()):,}}.)
+# Compared with the undefended model, DMP's highest advantage is {{verdict(photographs["DMP"].paired(bare, "highest"))}} ({{photographs["DMP"].paired(bare, "highest")}}), at an accuracy that is
+# {{verdict(photographs["DMP"].paired(bare, "accuracy"))}} ({{photographs["DMP"].paired(bare, "accuracy")}}). (Trainings per line: {{len(bare)}}; n = {{int(bare.is_member.sum()):,}} + {{int((~bare.is_member).sum()):,}}.)
 
 # %% [markdown]
 # ## Part two: DP-SGD from scratch
@@ -526,7 +526,7 @@ print(f"ε promised: {promised}; refuted: {disproved}")
 # %% [markdown]
 # **What to see.** At an FPR of 0.01, ε = 1 allows a TPR of {{picture.numbers['limit at 0.01 at 1']:.3f}} and ε = 4 one of
 # {{picture.numbers['limit at 0.01 at 4']:.2f}}. The undefended model breaks the *second* inequality: many non-members have a loss that no member has, and to
-# clear them so surely refutes every ε below {{refuted["undefended"]:.1f}}. DP-SGD promises ε = {{promised}}; the attacks refute {{disproved}}, and so contradict none of it.
+# clear them so surely refutes every ε below {{refuted["undefended"]:.1f}}. Of what DP-SGD promises, printed above, the attacks contradict nothing.
 #
 # That so little is refuted does not prove ε too pessimistic: it speaks of the worst record, and of attacks that nobody has tried. Its price is known: at
 # ε = {{epsilon[max(private)]:.1f}} the accuracy is {{private[max(private)].accuracy()}}. A thousand records are a small crowd to hide in.

@@ -235,7 +235,7 @@ curves = {
     "defense level D": [spread(one.by_seed("defense_level")) for one in rounds],
     "remaining": remains,
 }
-axes = {"xlabel": f"prunings of {100 * share:.0f} %", "ylabel": "percent", "direct": True}
+axes = {"xlabel": f"prunings of {100 * share:.0f} %", "ylabel": "percent", "direct": "ends"}
 picture = plots.lines(range(len(rounds)), curves, **axes)
 caption = f"Mean ± standard deviation of {len(dense)} trainings, as the paper draws."
 show(replace(picture, caption=caption), name="12_rounds")
@@ -332,7 +332,7 @@ significant = sum(metrics.significant(some, levels[0]) for some in levels[1:])
 # **What to see.** Our slope is {{points(ours)}} over {{len(dense)}} seeds: {{words(ours, lower="it falls", higher="it rises", same="it may fall, stay flat or rise, so we do not know")}}. Its difference from −3.25 is {{words(beyond, lower="significant", higher="significant", same="not significant")}}.
 # Our dense network has an accuracy of {{100 * dense.accuracy().value:.1f}} %, the paper's 87.5 %.
 #
-# The paper calls a change *significant* when mean ± standard deviation is disjoint from that of the dense network. By this rule {{significant}} of our {{len(found.pruned)}} rounds are; exercise 12.2 asks how good the rule is.
+# The paper calls a change *significant* when mean ± standard deviation is disjoint from that of the dense network. By this rule it is in {{significant}} of our {{len(found.pruned)}} rounds; exercise 12.2 asks how good the rule is.
 
 # %% [markdown]
 # ## More training, or fewer weights?
@@ -371,7 +371,7 @@ rival = sparse.nearest(last, found.stopped)
 early = {what: rival.paired(dense, what) for what in ("accuracy", "defense_level")}
 
 # %% [markdown]
-# **What to see.** A network that was {{sparse.called(rival)}} epochs, with not one weight pruned, has an accuracy that is {{verdict(early["accuracy"])}} than that of the dense one ({{points(sparse.in_percent(early["accuracy"]))}} points) and a defense level that is {{verdict(early["defense_level"])}} ({{points(early["defense_level"])}}).
+# **What to see.** One network was {{sparse.called(rival)}} epochs, with not one weight pruned. Compared with the dense one, its accuracy is {{verdict(early["accuracy"])}} ({{points(sparse.in_percent(early["accuracy"]))}} points) and its defense level is {{verdict(early["defense_level"])}} ({{points(early["defense_level"])}}).
 
 # %%
 shown = [last, found.at_once[-1], rival, found.narrow[-1]]

@@ -253,7 +253,7 @@ with torch.no_grad():
 
 # %%
 axes = {"xlabel": "size N", "ylabel": "times as fast as a dense layer", "log": "xy"}
-show(plots.lines(sizes, ratios, direct=True, **axes), name="13_speed")
+show(plots.lines(sizes, ratios, direct="ends", **axes), name="13_speed")
 slower = [N for N, ratio in zip(sizes, ratios["L = log₂ N"], strict=True) if ratio <= 1]
 behind = f"slower than the dense layer up to $N$ = {max(slower):,}" if slower else "faster here"
 

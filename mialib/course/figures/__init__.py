@@ -12,7 +12,8 @@
 | `relaxation` | CRL's scenarios, the phases of a relaxed loss, three knobs together |
 | `boundary` | distances to the decision boundary, and of features to the origin |
 | `privacy` | what differential privacy promises, and the ceiling of a guarantee |
-| `sparsity` | the pipeline of pruning, one round, defense against accuracy |
+| `sparsity` | the pipeline of pruning, one round |
+| `levels` | defense level against accuracy: a plane, a panel for each kind, a slope |
 | `arena` | every defense by accuracy, leak and price; two at the same accuracy |
 | `versus` | paper versus code: all differences, and one of them |
 | `accusing` | whom one threshold accuses in a crowd with few members |

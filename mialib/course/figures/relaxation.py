@@ -50,7 +50,7 @@ def scenarios(
                 _draw_center(axes, centers[kind], radius, COLORS[place])
             axes.plot(0, 0, "+", color=COLOR["mark"], markersize=10)
             axes.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), aspect="equal")
-            axes.set(title=title, xlabel="first feature")
+            axes.set(title=title, xlabel="first feature", xticks=[-1, 0, 1])
         panels[0].set_ylabel("second feature")
 
     numbers = _distances_to_centers(places, centers[labels], pulls, radius)

@@ -19,10 +19,11 @@ from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import (
     Band,
     Curve,
-    CurveEnd,
+    NamedCurve,
     band_of,
     draw_curve,
     name_ends,
+    name_in_gap,
     name_rows,
     write_plain_ticks,
 )
@@ -121,34 +122,36 @@ def lines(
     mark: float | None = None,
     roles: bool = False,
     log: str = "",
-    direct: bool = False,
+    direct: str = "",
 ) -> Picture:
     """Curves over x, with a band where they are estimates.
 
     `mark` is a place on the axis, and `log` is "x", "y" or "xy". With `roles`, the curves are named
     by the roles that have colours of their own: member, non_member, … A NaN leaves a gap. `direct`
-    names each curve at its right end instead of in a legend.
+    names the curves at their right ends ("ends") or where they are farthest apart ("gap"), instead
+    of in a legend.
     """
     x = np.asarray(x, float)
     bands = {name: band_of(curve) for name, curve in curves.items()}
 
     def draw(figure: FigureBase) -> None:
         axes = figure.subplots()
-        ends = []
+        named = []
         for place, (name, band) in enumerate(bands.items()):
             color, line = (COLOR[name], LINE[name]) if roles else CURVES[place]
             marker = MARKERS[place] if len(x) <= FEW else None
             label = group(name) if roles else name.replace("_", "-")
             style = {"marker": marker, "markersize": 4, "label": label}
             draw_curve(axes, x, band, color=color, line=line, **style)
-            if len(band.known()):
-                ends.append(CurveEnd(label, float(band.known()[-1]), color))
+            named.append(NamedCurve(label, band.value, color))
         if mark is not None:
             axes.axvline(mark, color=COLOR["mark"], linewidth=1)
         axes.set(xlabel=xlabel, ylabel=ylabel)
         _scale(axes, x, log)
-        if direct:
-            name_ends(axes, ends)
+        if direct == "ends":
+            name_ends(axes, named)
+        elif direct == "gap":
+            name_in_gap(axes, x, named)
         else:
             figure.legend(loc="outside upper center", ncols=min(len(bands), 3))
 
