@@ -138,7 +138,7 @@ def beside_paper(
 
     Settings go by the paper's method, `asked` by its metric; `printed` finds a number by both.
     """
-    header = ["", *(cell for metric in asked for cell in (f"{metric}: paper", "ours"))]
+    header = ["", *(cell for metric in asked for cell in (f"{metric}: paper", "here"))]
     lines = []
     for method, one in settings.items():
         line = [method]

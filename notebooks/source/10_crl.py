@@ -568,7 +568,7 @@ checks.check_controls(controls)
 #     }
 # ```
 #
-# Now read these three lines of the table *one part at a time*, accuracy first. Inert centers are a second good control: they have everything but the movement.
+# Now read these three lines of the table *one part at a time*, accuracy first. Inert centers are a second good control.
 # </details>
 
 # %% [markdown]
@@ -600,8 +600,8 @@ checks.check_sharpening(sharpening)
 # - RelaxLoss stops at a loss of α and takes some back below. CRL's version of it sharpens instead, because its soft label is not detached.
 # - Normalised logits keep hits in play and make bad misses cheaper.
 # - A history tells whether a loss did anything. At the paper's rate our centers are inert, and CRL is ImpRelaxLoss; at 0.5 they act.
-# - Chosen on one half of the records and read on the other, CRL with acting centers ({{knobs}}) has an accuracy of {{ours.accuracy()}} and a highest advantage of
-#   {{ours.highest()}}, RelaxLoss (α = {{f"{alpha:g}"}}) {{rival.accuracy()}} and {{rival.highest()}} ({{len(ours)}} and {{len(rival)}} trainings).
+# - Chosen on one half of the records and read on the other, CRL with acting centers ({{knobs}}) has an accuracy of {{ours.accuracy().value:.2f}} and a highest advantage of
+#   {{ours.highest().value:.2f}}, RelaxLoss (α = {{f"{alpha:g}"}}) {{rival.accuracy().value:.2f}} and {{rival.highest().value:.2f}} ({{len(ours)}} and {{len(rival)}} trainings).
 #
 # ## What this does not show
 # - Other $\alpha_{rce}$ than 1 for centers that act, or a finer grid: twelve settings, {{len(moved)}} trainings each.

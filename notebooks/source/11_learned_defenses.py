@@ -168,7 +168,7 @@ assert torch.allclose(mixup_loss(model, share, partner), library)
 
 # %% [markdown]
 # ## Distillation and DMP from scratch
-# A trained **teacher** answers; a fresh **student** learns the answers, not the labels. (Both may divide their logits by a *temperature* τ; here it is 1.) Plain distillation asks the teacher about its members.
+# A trained **teacher** answers; a fresh **student** learns the answers, not the labels. (The *temperature* τ divides the logits of both; here it is 1.) Plain distillation asks the teacher about its members.
 #
 # **DMP** (distillation for membership privacy) asks it about *other* records, so that the student never meets a member. Its paper picks those where the teacher's answers have a low entropy, which are said to depend little on any single member.
 
@@ -243,6 +243,7 @@ print(learned.about["source"])
 plain = learned.find(defense="Plain")
 
 
+# %%
 def swept(name: str, by: str, **fixed) -> dict:
     """Every setting of a defense, by the value of what it varies."""
     found = learned.where(defense=name, **fixed).settings()
@@ -267,6 +268,11 @@ families = {
     "DP-SGD": {f"σ {s:g}": one for s, one in private.items()},
 }
 
+# %%
+gained = {"DMP": dmp["all"].paired(plain, "highest"), "MMD": both[3.0].paired(plain, "highest")}
+paid = {"DMP": dmp["all"].paired(plain, "accuracy"), "MMD": both[3.0].paired(plain, "accuracy")}
+copied = distilled[1.0].paired(plain, "highest")
+
 
 # %%
 def point(one) -> tuple:
@@ -281,16 +287,13 @@ picture = plots.tradeoff(
     unjoined=["DMP"],  # its sources are kinds, not strengths
 )
 show(picture, name="11_tradeoff")
-gained = {"DMP": dmp["all"].paired(plain, "highest"), "MMD": both[3.0].paired(plain, "highest")}
-paid = {"DMP": dmp["all"].paired(plain, "accuracy"), "MMD": both[3.0].paired(plain, "accuracy")}
-copied = distilled[1.0].paired(plain, "highest")
 
 # %% [markdown]
-# **What to see.** Compared with the undefended model, DMP that was asked about all its reference records has a highest advantage that is {{verdict(gained["DMP"])}} ({{gained["DMP"]}}), at an accuracy that is {{verdict(paid["DMP"])}} ({{paid["DMP"]}}).
-# Mixup+MMD at its authors' λ = 3 has one that is {{verdict(gained["MMD"])}} ({{gained["MMD"]}}), at an accuracy that is {{verdict(paid["MMD"])}} ({{paid["MMD"]}}).
-# A student that learns the answers *on the members* may copy the leak: with τ = 1 its advantage is {{verdict(copied)}} ({{copied}}).
+# **What to see.** Compared with the undefended model, DMP on all its reference records has a highest advantage that is {{verdict(gained["DMP"])}} by {{abs(gained["DMP"].value):.2f}}, at an accuracy that is {{verdict(paid["DMP"])}}.
+# For Mixup+MMD at its authors' λ = 3 it is {{verdict(gained["MMD"])}} by {{abs(gained["MMD"].value):.2f}}, at an accuracy that is {{verdict(paid["MMD"])}}.
+# A student that learns the answers *on the members* may copy the leak: with τ = 1 its advantage is {{verdict(copied)}}.
 #
-# In numbers, for some strengths (n = {{int(plain.is_member.sum()):,}} + {{int((~plain.is_member).sum()):,}}; DP-SGD learns at a rate of {{private[1.0].rows[0].settings["lr"]}}, all others at {{plain.rows[0].settings["lr"]}}):
+# In numbers (n = {{int(plain.is_member.sum()):,}} + {{int((~plain.is_member).sum()):,}}; DP-SGD learns at a rate of {{private[1.0].rows[0].settings["lr"]}}, all others at {{plain.rows[0].settings["lr"]}}):
 
 # %%
 shown = {"undefended": plain, "AdvReg, α 3": advreg[3.0], "mixup alone": both[0.0]}
@@ -316,7 +319,7 @@ headlines.pairs(duels)
 # %% [markdown]
 # - *Close to the random guess* would be an advantage near 0; AdvReg at α = 3 leaves {{advreg[3.0].highest()}}.
 # - DMP's claim is about the trade. Compared with Mixup+MMD at λ = 10, its advantage is {{verdict(trade)}} and its accuracy is {{verdict(kept)}}.
-# - The last two lines are economies of DMP: sure answers only (half the records, so half the steps), and invented records.
+# - The last two lines are economies of DMP: sure answers only, and invented records.
 
 # %% [markdown]
 # ## Turn every knob
@@ -436,8 +439,7 @@ leaks = [statistics.standing(some[0.0])["highest"] for some in tuned.values()]
 headlines.on_top(starts, tuned)
 
 # %% [markdown]
-# PAST on top must first win back what dropping the defense has lost ({{len(tuned["undefended"][0.0])}} trainings each). We trained neither a larger λ nor the paper's ResNet-18 with
-# its 50 epochs of tuning; for those we do not know.
+# ({{len(tuned["undefended"][0.0])}} trainings each.) We trained neither a larger λ nor the paper's ResNet-18 with its 50 epochs of tuning; for those we do not know.
 
 # %% [markdown]
 # ## On photographs
@@ -451,8 +453,8 @@ bare = photographs["undefended"]
 headlines.settings(photographs, against=bare)
 
 # %% [markdown]
-# Compared with the undefended model, DMP's highest advantage is {{verdict(photographs["DMP"].paired(bare, "highest"))}} ({{photographs["DMP"].paired(bare, "highest")}}), at an accuracy that is
-# {{verdict(photographs["DMP"].paired(bare, "accuracy"))}} ({{photographs["DMP"].paired(bare, "accuracy")}}). (Trainings per line: {{len(bare)}}; n = {{int(bare.is_member.sum()):,}} + {{int((~bare.is_member).sum()):,}}.)
+# Compared with the undefended model, DMP's highest advantage is {{verdict(photographs["DMP"].paired(bare, "highest"))}}, at an accuracy that is
+# {{verdict(photographs["DMP"].paired(bare, "accuracy"))}}. (Trainings per line: {{len(bare)}}; n = {{int(bare.is_member.sum()):,}} + {{int((~bare.is_member).sum()):,}}.)
 
 # %% [markdown]
 # ## Part two: DP-SGD from scratch
@@ -484,8 +486,7 @@ if has_opacus:
     assert torch.allclose(ours, flat(library), atol=1e-6)
 
 # %% [markdown]
-# The library leaves this, and the counting of ε, to **Opacus**. Batch normalisation mixes the records of a batch, so DP-SGD would have to replace it. The course's CNN has
-# no normalisation, so the network stays as it is.
+# The library leaves this, and the counting of ε, to **Opacus**. (Batch normalisation mixes records, so DP-SGD would have to replace it; our CNN has none.)
 
 # %% [markdown]
 # ## What differential privacy promises
@@ -528,8 +529,8 @@ print(f"ε promised: {promised}; refuted: {disproved}")
 # {{picture.numbers['limit at 0.01 at 4']:.2f}}. The undefended model breaks the *second* inequality: many non-members have a loss that no member has, and to
 # clear them so surely refutes every ε below {{refuted["undefended"]:.1f}}. Of what DP-SGD promises, printed above, the attacks contradict nothing.
 #
-# That so little is refuted does not prove ε too pessimistic: it speaks of the worst record, and of attacks that nobody has tried. Its price is known: at
-# ε = {{epsilon[max(private)]:.1f}} the accuracy is {{private[max(private)].accuracy()}}. A thousand records are a small crowd to hide in.
+# That so little is refuted does not prove ε too pessimistic: it speaks of the worst record, and of attacks that nobody has tried. Its price: at
+# ε = {{epsilon[max(private)]:.1f}} the accuracy is {{private[max(private)].accuracy().value:.2f}}. A thousand records are a small crowd to hide in.
 
 # %% [markdown]
 # ### One number, or a whole curve
@@ -556,7 +557,7 @@ used = float(guarantees[most].share_used(found.value, 0.01))
 
 # %% [markdown]
 # ## Exercise 11.1: what would you advise? · difficulty 2/5 · about 10 minutes
-# Four clients have a model like ours. Each wants the lowest highest advantage that it can have, measured on letters in this notebook, and sure to be lower than undefended. Whom do you advise to take what?
+# Four clients have a model like ours. Each wants the lowest highest advantage, if it is significantly lower than undefended. What do you advise, by our results on letters?
 #
 # | client | has, beside the members | may lose of the accuracy |
 # |---|---|---|
@@ -588,8 +589,7 @@ checks.check_choices(advised)
 #     return {"shop": "DMP, all", "school": "Mixup+MMD", "clinic": "none", "bank": "DP-SGD"}
 # ```
 #
-# A good advice also says what it costs. The clinic could take DMP with invented records if it may lose a little more. And the bank's model has learned next to nothing at the σ whose promise is worth having: with so few members, *collect more
-# data first* is an honest answer, too.
+# Good advice also says what it costs. The clinic could take DMP with invented records if it may lose a little more. The bank pays for its promise with nearly all of the accuracy: *collect more data first* is an honest answer, too.
 # </details>
 
 # %% [markdown]
@@ -624,10 +624,10 @@ checks.check_least_epsilon(least_epsilon)
 
 # %% [markdown]
 # ## Recap
-# - The price of a learned defense is data, a network, time, and accuracy. From {{plain.highest().value:.2f}} undefended, DMP comes down to {{dmp["all"].highest()}}, Mixup+MMD at λ = 3 to
-#   {{both[3.0].highest()}}.
+# - The price of a learned defense is data, a network, time, and accuracy. From {{plain.highest().value:.2f}} undefended, DMP comes down to {{dmp["all"].highest().value:.2f}}, Mixup+MMD at λ = 3 to
+#   {{both[3.0].highest().value:.2f}}.
 # - A promise (ε) holds for every attack; a measured advantage for those that were tried.
-# - Tuning by PAST drops the defense before it. With λ = 0.001 P1 {{counted[1e-3]}}.
+# - Tuning by PAST drops the defense before it, and must first win back what that has lost.
 #
 # ## What this does not show
 # - Few strengths, one small network, {{int(plain.is_member.sum()):,}} members.

@@ -46,13 +46,13 @@ from mialib.query import to_device
 from mialib.sparsity import magnitude
 from mialib.training import Recipe, fit
 
-verdict = partial(words, same="not significantly different")
-points = partial(brief, digits=1)
 
 # %% [markdown]
 # We write it on a tiny network and 200 digits, where each step takes a moment.
 
 # %%
+verdict = partial(words, same="not significantly different")
+points = partial(brief, digits=1)
 digits = data.load("digits", size=400)
 members, validation = digits.take(np.arange(200)), digits.take(np.arange(200, 400))
 x, y = to_device(members, torch.device("cpu"))
@@ -323,7 +323,7 @@ beyond = Estimate(*(end - printed for end in ours.triple))  # ours minus the pap
 # %%
 drawn = [sparse.place(one) for one in found.pruned]
 labels = [f"{left:.1f} %" for left in remains[1:]]
-plane = {"star": sparse.place(dense), "labels": labels, "ours": ours, "printed": printed}
+plane = {"star": sparse.place(dense), "labels": labels, "measured": ours, "printed": printed}
 show(figures.slope_fan(drawn, **plane), name="12_plane")
 levels = [one.by_seed("defense_level") for one in rounds]
 significant = sum(metrics.significant(some, levels[0]) for some in levels[1:])

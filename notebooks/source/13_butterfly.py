@@ -500,8 +500,7 @@ checks.check_judge(judge)
 #     return "paid with accuracy" if accuracy[1] < 0 else "protects"
 # ```
 #
-# A good answer to the question names both numbers: on which side of 0 the advantage lies beside the nearest rounds of IMP, and whether the match in accuracy was close enough to say so. If the two sets of records disagree, it
-# says that, and asks for more of them before it says *similar*.
+# A good answer names both numbers: on which side of 0 the advantage lies beside the nearest rounds of IMP, and whether the accuracies were near enough to say so. If letters and photographs disagree, it says that.
 # </details>
 
 # %% [markdown]

@@ -351,7 +351,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
         [LEVEL, LEVEL],
         star=LEVEL,
         labels=["64 %", ""],
-        ours=Estimate(-2.0, -3.0, -1.0),
+        measured=Estimate(-2.0, -3.0, -1.0),
         printed=-3.25,
     ),
     "labelled_factor": lambda: figures.labelled_factor(chains.Factor(16, 24, 2, 3, 4)),

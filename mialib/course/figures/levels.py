@@ -252,7 +252,7 @@ def slope_fan(
     *,
     star: Point,
     labels: Sequence[str],
-    ours: Estimate,
+    measured: Estimate,
     printed: float,
 ) -> Picture:
     """Means over trainings, the fan of slopes that their interval allows, and a printed slope.
@@ -271,7 +271,7 @@ def slope_fan(
         axes.plot(accuracy.value[1:], level.value[1:], markersize=6, **style)
         axes.plot(accuracy.value[0], level.value[0], "*", color=COLOR["mark"], markersize=13)
         _frame(axes, percent)
-        _draw_fan(axes, Slope(ours.value, *middle), ours, color)
+        _draw_fan(axes, Slope(measured.value, *middle), measured, color)
         _draw_printed(axes, Slope(printed, *middle))
         texts = ["dense", *labels]
         write_labels(axes, texts, percent, percent, size=(430, 210))
@@ -282,12 +282,12 @@ def slope_fan(
     return Picture(
         draw,
         alt=f"Scatter plot of defense level against test accuracy, from the dense network to the "
-        f"sparsest: {told}. Slope {brief(ours)}, printed {printed:g}.",
+        f"sparsest: {told}. Slope {brief(measured)}, printed {printed:g}.",
         caption="Points: means over trainings, with what remains of the parameters. Line and fan: "
         "the mean slope over seeds and its 95 % interval, through the middle of the points. "
         "Dashed: the slope that the paper prints.",
         size=(7.2, 3.8),
-        numbers={"ours": ours.value, "printed": printed},
+        numbers={"measured": measured.value, "printed": printed},
     )
 
 

@@ -152,7 +152,7 @@ def _draw_ruled_out(axes: Axes, epsilon: float, delta: float) -> None:
     x = np.geomspace(FLOOR, 1, 100)
     limit = np.minimum(np.exp(epsilon) * x + delta, 1)
     axes.fill_between(x, limit, 1, **RULED_OUT, label=f"ruled out by ε = {epsilon:.3g}")
-    axes.plot(x, limit, color=COLOR["mark"], linewidth=1.2)
+    axes.plot(x, limit, color=COLOR["chance"], linewidth=1.2)
 
 
 def ceilings(
