@@ -2,14 +2,15 @@
 
     costs = epoch_costs(configuration, [RelaxLoss(), DPSGD()])
     costs["RelaxLoss"].seconds, costs["RelaxLoss"].ratio         # 0.14, and 1.07 times a plain one
+    fastest(dense, butterfly)       # seconds of any jobs, taken in turns
 
-Lesson 11 shows them, and `make bench` prints them.
+Lesson 11 shows the first, lesson 13 the second, and `make bench` prints them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -49,8 +50,8 @@ def epoch_costs(
         for _ in range(rounds):
             # Plain comes first and last, because all depends on it.
             for name, defense in (*named.items(), ("Plain", Plain())):
-                fastest = _fastest_epoch(configuration, defense, started)
-                seconds[name] = min(fastest, seconds.get(name, fastest))
+                found = _fastest_epoch(configuration, defense, started)
+                seconds[name] = min(found, seconds.get(name, found))
     return {name: EpochCost(one, one / seconds["Plain"]) for name, one in seconds.items()}
 
 
@@ -83,6 +84,23 @@ def _fastest_epoch(
     )
     counted = ends[FIRST - 1 :]
     return min(after - before for before, after in pairwise(counted))
+
+
+def fastest(*jobs: Callable[[], object], rounds: int = 7) -> list[float]:
+    """The shortest time of each job in seconds; they take turns, and the first turn warms up.
+
+    The processor's time does not count what a busy machine does meanwhile. Where it is too coarse,
+    as on Windows, the clock on the wall stands in.
+    """
+    is_fine = time.get_clock_info("process_time").resolution < 1e-5
+    clock = time.process_time if is_fine else time.perf_counter
+    times: list[list[float]] = [[] for _ in jobs]
+    for _ in range(rounds + 1):
+        for job, seen in zip(jobs, times, strict=True):
+            start = clock()
+            job()
+            seen.append(clock() - start)
+    return [min(seen[1:]) for seen in times]
 
 
 @contextmanager

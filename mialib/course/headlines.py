@@ -6,6 +6,7 @@
     beside(evaluation, plain, "loss")                   # every number of one attack
     settings({"undefended": plain, "ℓ1": l1}, against=plain)    # defenses, by their worst attack
     pairs({"PAST − ℓ1": (past, l1)})                    # differences between two settings
+    differences({"nearest": found}, title="butterflies minus", digits={"D": 0})  # all of them
     by_name(results("photographs", PROFILE))["PAST, α = 2"]     # a setting as its plan calls it
     matches([arena.matched(ring, "DMP, all", "AdvReg")])        # two at the same accuracy
     advice(arena.advice(ring, promise=0.05))                    # which one to take, by need
@@ -18,7 +19,7 @@ A table has three numbers for each attack: the advantage, the AUC, and the TPR a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from IPython.display import Markdown
@@ -26,8 +27,9 @@ from IPython.display import Markdown
 from mialib.course.arena import ACCURACY, LEAKS, Advice, Match
 from mialib.course.plots.spoken import brief
 from mialib.errors import check_choice
-from mialib.estimates import Estimate, Evaluation
+from mialib.estimates import Estimate, Evaluation, words
 from mialib.foreign import in_markdown
+from mialib.papers import Published
 from mialib.results import Results
 from mialib.results.repeats import InTurn
 
@@ -117,6 +119,68 @@ def pairs(compared: Mapping[str, tuple[Results, Results]]) -> Markdown:
     """A line per pair: each number of the first minus that of the second, by seed and by record."""
     header = ["first minus second", "trainings", *PAIRED]
     return _table(header, [_pair(name, *pair) for name, pair in compared.items()])
+
+
+def differences(
+    found: Mapping[str, Mapping[str, Estimate]], *, title: str, digits: Mapping[str, int]
+) -> Markdown:
+    """A line per comparison, with its differences by name; `digits` where 3 are too many."""
+    names = list(next(iter(found.values())))
+    lines = [
+        [in_markdown(name), *(brief(some[what], digits.get(what, 3)) for what in names)]
+        for name, some in found.items()
+    ]
+    return _table([title, *names], lines)
+
+
+def beside_paper(
+    settings: Mapping[str, Results],
+    asked: Mapping[str, Callable[[Results], Estimate]],
+    printed: Callable[..., Published],
+) -> Markdown:
+    """What a paper prints beside what was found here, both in percent.
+
+    Settings go by the paper's method, `asked` by its metric; `printed` finds a number by both.
+    """
+    header = ["", *(cell for metric in asked for cell in (f"{metric}: paper", "here"))]
+    lines = []
+    for method, one in settings.items():
+        line = [method]
+        for metric, number in asked.items():
+            line.append(printed(method=method, metric=metric).printed)
+            line.append(f"{100 * number(one).value:.1f}")
+        lines.append(line)
+    return _table(header, lines)
+
+
+def on_top(starts: Mapping[str, Results], tuned: Mapping[str, Mapping[float, Results]]) -> Markdown:
+    """Models before a tuning and after it, by its strength λ, and how each changes P1."""
+    header = ["start", "λ", "test accuracy", *(f"highest {one}" for one in NUMBERS), "change of P1"]
+    lines = []
+    for name, start in starts.items():
+        lines.append([in_markdown(name), "before", *_numbers_of(start), ""])
+        for strength, one in tuned[name].items():
+            change = brief(one.paired(start, "p1"))
+            lines.append([in_markdown(name), f"{strength:g}", *_numbers_of(one), change])
+    return _table(header, lines)
+
+
+def _numbers_of(trainings: Results) -> list[str]:
+    return [brief(one) for one in (trainings.accuracy(), *of_strongest(trainings))]
+
+
+def counted(changes: Sequence[Estimate]) -> str:
+    """How many changes rise, fall and are undecided, as a sentence says it.
+
+    >>> counted([Estimate(0.2, 0.1, 0.3), Estimate(0.0, -0.1, 0.1)])
+    'rises after 1, falls after 0 and is undecided after 1 of the 2 starts'
+    """
+    found = [words(one) for one in changes]
+    undecided = len(found) - found.count("higher") - found.count("lower")
+    return (
+        f"rises after {found.count('higher')}, falls after {found.count('lower')} and is "
+        f"undecided after {undecided} of the {len(found)} starts"
+    )
 
 
 def _pair(name: str, one: Results, other: Results) -> list[str]:

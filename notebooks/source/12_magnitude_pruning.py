@@ -7,7 +7,7 @@
 #   - draw defense level against accuracy, and fit a slope with an interval over trainings
 #   - compare a sparse network with a dense one of the same accuracy, and say on which records the match was found
 # needs: notebooks 03 and 06; stochastic gradient descent with momentum
-# read: 25
+# read: 40
 # reproduces: after Gonon and others 2023, Fig. 1 and 2, on our data; the percentages of its Section 4, exactly
 # cover: 12_matched
 # ---
@@ -16,8 +16,14 @@
 # ## Fewer weights, fewer memories?
 # A model that memorises its members needs somewhere to keep them. So take the room away: set most weights to zero for good. That is called **pruning**, and a network with few weights left is **sparse**.
 #
-# Gonon and others (2023) write that "sparsity improves the privacy of the network, while preserving comparable performances on the task at hand". They add that "larger scale experiments are needed before confirming this trend".
-# Their recipe is **iterative magnitude pruning** (IMP): train, prune the smallest weights, train again, prune again. We know of no published code of theirs, so we write it ourselves.
+# Gonon and others (2023) write that "sparsity improves the privacy of the network, while preserving comparable performances on the task at hand" (abstract). They add that "larger scale experiments are needed before confirming this trend" (Section 1).
+# Their recipe is **iterative magnitude pruning** (IMP): train, prune the smallest weights, train again, prune again. We know of no published code of theirs, so we write it ourselves. The symbols of this lesson:
+#
+# | symbol | meaning |
+# |---|---|
+# | $A$ | the percentage of records that the paper's attack, its discriminator, gets right |
+# | $D$ | the defense level, $200 - 2A$: 100 for a coin toss, 0 if every answer is right |
+# | $n$ | how many members + non-members an attack is asked about |
 
 # %%
 from dataclasses import replace
@@ -28,24 +34,25 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from mialib import data, metrics, models, profiles
-from mialib.course import figures, headlines, plots, statistics, widgets
+from mialib import data, metrics, models, papers, profiles
+from mialib.course import figures, headlines, plots, sparse, statistics, widgets
 from mialib.course.figures.sparsity import short_layer
 from mialib.course.plots import show
 from mialib.course.plots.spoken import brief
 from mialib.defenses import BestCheckpoint, Pruning
 from mialib.estimates import Estimate, words
-from mialib.experiments import Results, results
+from mialib.experiments import results
 from mialib.query import to_device
 from mialib.sparsity import magnitude
 from mialib.training import Recipe, fit
 
-verdict = partial(words, same="not significantly different")
 
 # %% [markdown]
 # We write it on a tiny network and 200 digits, where each step takes a moment.
 
 # %%
+verdict = partial(words, same="not significantly different")
+points = partial(brief, digits=1)
 digits = data.load("digits", size=400)
 members, validation = digits.take(np.arange(200)), digits.take(np.arange(200, 400))
 x, y = to_device(members, torch.device("cpu"))
@@ -192,13 +199,12 @@ print("  ".join(f"{k}: {percent[k]:.1f} %" for k in (1, 2, 3, 4, 8, 16, 24)))
 # %%
 pruned = results("pruned", PROFILE)
 print(pruned.about["source"])
-every = [one.finished() for one in pruned.settings()]
-rounds = [one for one in every if one.rows[0].settings.get("round") is not None]
-dense, last = rounds[0], rounds[-1]
+found = sparse.networks(pruned)
+dense, last = found.dense, found.pruned[-1]
+rounds = [dense, *found.pruned]
 share = last.rows[0].settings["share"]
-remains = [float(np.mean(one.fact("sparsity", "remaining"))) for one in rounds]
-learned = [float(np.mean([row.accuracy["train"] for row in one.rows])) for one in rounds]
-print(f"rounds: {len(rounds) - 1}, trainings of each: {len(dense)}")
+remains = [sparse.remaining(one) for one in rounds]
+print(f"rounds: {len(found.pruned)}, trainings of each: {len(dense)}")
 
 # %% [markdown]
 # The picture is the paper's Fig. 2, drawn from our own objects. The **discriminator** (notebook 03) sees a record's class, the network's output, and how much the output changes under a little noise. Nine perceptrons are trained on the shadow's answers, and the one that is best there attacks the target.
@@ -207,46 +213,36 @@ print(f"rounds: {len(rounds) - 1}, trainings of each: {len(dense)}")
 profile = profiles.load(pruned.about["profile"])
 resnet = profile.experiments[dense.rows[0].settings["experiment"]]
 pair = {side: resnet.but(side=side) for side in ("target", "shadow")}
-picture = figures.pipeline(
-    {side: one.side_records() for side, one in pair.items()},
-    {side: one.build_model() for side, one in pair.items()},
-    "discriminator\nbest of 9 perceptrons",
-)
+records = {side: one.side_records() for side, one in pair.items()}
+networks = {side: one.build_model() for side, one in pair.items()}
+picture = figures.pipeline(records, networks, "discriminator\nbest of 9 perceptrons")
 show(picture, name="12_pipeline")
 sizes = picture.numbers
+learned = np.mean([row.accuracy["train"] for row in dense.rows])
 
 # %% [markdown]
 # **What to see.** Each network has {{sizes['target train']:,}} members and is asked about {{sizes['target test']:,}} non-members. The shadow is *pruned like the target*: the attacker is adaptive.
 #
-# One of our rounds prunes {{100 * share:.0f}} % of what remains, where the paper prunes 20 %, and takes {{resnet.recipe.epochs}} epochs instead of 300. That is enough to memorise: the dense network classifies {{100 * learned[0]:.1f}} % of its members correctly.
+# One of our rounds prunes {{100 * share:.0f}} % of what remains, where the paper prunes 20 %, and takes {{resnet.recipe.epochs}} epochs instead of 300. That is enough to memorise: the dense network classifies {{learned:.1%}} of its members correctly.
 #
-# The paper's **defense level** is $D = 200 - 2A$, where $A$ is the percentage of all asked records that the discriminator gets right: $D$ is 100 for a coin toss and 0 if every answer is right. We weigh members and non-members alike, and then $D = 100\,(1 - \text{advantage})$.
+# The paper judges by the **defense level** $D$. We weigh members and non-members alike, and then $D = 100\,(1 - \text{advantage})$.
 # **Predict** three curves over the rounds: test accuracy, defense level, share that remains.
 
-
 # %%
-def in_percent(one: Estimate) -> Estimate:
-    return Estimate(*(100 * number for number in one.triple))
-
-
-def points(one: Estimate) -> str:
-    return brief(one, digits=1).replace("-", "−")
-
-
 spread = statistics.spread
 curves = {
     "test accuracy": [spread(100 * one.by_seed("accuracy")) for one in rounds],
     "defense level D": [spread(one.by_seed("defense_level")) for one in rounds],
-    "parameters that remain": remains,
+    "remaining": remains,
 }
-prunings = f"prunings of {100 * share:.0f} %"
-picture = plots.lines(range(len(rounds)), curves, xlabel=prunings, ylabel="percent")
+axes = {"xlabel": f"prunings of {100 * share:.0f} %", "ylabel": "percent", "direct": "ends"}
+picture = plots.lines(range(len(rounds)), curves, **axes)
 caption = f"Mean ± standard deviation of {len(dense)} trainings, as the paper draws."
 show(replace(picture, caption=caption), name="12_rounds")
 change = {what: last.paired(dense, what) for what in ("accuracy", "defense_level")}
 
 # %% [markdown]
-# **What to see.** After {{len(rounds) - 1}} prunings {{remains[-1]:.1f}} % of the parameters remain. Compared with the dense network, the accuracy is {{verdict(change["accuracy"])}} ({{points(in_percent(change["accuracy"]))}} points).
+# **What to see.** After {{len(rounds) - 1}} prunings {{remains[-1]:.1f}} % of the parameters remain. Compared with the dense network, the accuracy is {{verdict(change["accuracy"])}} ({{points(sparse.in_percent(change["accuracy"]))}} points).
 # The defense level is {{verdict(change["defense_level"])}} ({{points(change["defense_level"])}}).
 #
 # In brackets are 95 % intervals over {{len(dense)}} trainings and over the records, which the figure's bands are not. The table has the other numbers by which we judge a defense, each of the attack that reaches most.
@@ -267,28 +263,27 @@ built = magnitude.layers(resnet.build_model())
 shapes = {name: layer.weight.shape for name, layer in built.items()}
 emptiest = min(first[-1], key=first[-1].get)
 count = {name: shape.numel() for name, shape in shapes.items()}
-standings = [
-    (one.by_seed("accuracy").mean(), one.by_seed("defense_level").mean()) for one in rounds
-]
 
 
+# %%
 def mask_of(k: int, layer: str) -> np.ndarray:
     packed = np.frombuffer(bytes.fromhex(bits[k][layer]), np.uint8)
     return np.unpackbits(packed, count=count[layer]).reshape(shapes[layer])
 
 
-# %%
 def round_view(round: float) -> plots.Picture:
     k = int(round)
-    accuracy, level = standings[k]
     kept = sum(first[k][name] * count[name] for name in count)
-    title = f"round {k}: {remains[k]:.1f} % remain, accuracy {accuracy:.0%}, D = {level:.0f}"
-    overall = kept / sum(count.values())
     return figures.round_view(
-        first[k], mask_of(k, emptiest), layer=emptiest, overall=overall, title=title
+        first[k],
+        mask_of(k, emptiest),
+        layer=emptiest,
+        overall=kept / sum(count.values()),
+        title=f"round {k}: {remains[k]:.1f} % of the parameters remain",
     )
 
 
+# %%
 widgets.explore(round_view, round=widgets.steps(range(len(rounds)), start=middle, label="round"))
 
 # %% [markdown]
@@ -301,180 +296,123 @@ start = {name: layer.weight.abs().mean().item() for name, layer in built.items()
 end, empty = len(rounds) - 1, short_layer(emptiest)
 
 # %% [markdown]
-# **What to see.** One threshold for all layers is not one share for all. In the last round the stem keeps {{inside.numbers[f'features.0 remaining at {end}']:.0%}} of its weights, and layer {{empty}} only {{inside.numbers[f'kept at {end}']:,}} of {{count[emptiest]:,}}; the shortcut carries the image past it.
-# A layer with many inputs *starts* with small weights (on average {{start[emptiest]:.3f}} there, {{start['features.0']:.3f}} in the stem), so a common threshold meets it first.
+# **What to see.** One threshold is not one share for all. In the last round the stem, the first layer, keeps {{inside.numbers[f'features.0 remaining at {end}']:.0%}} of its weights, and layer {{empty}} only {{inside.numbers[f'kept at {end}']:,}} of {{count[emptiest]:,}}; the shortcut carries the image past it.
+# A layer with many inputs *starts* with small weights ({{start[emptiest]:.3f}} on average there, {{start['features.0']:.3f}} in the stem), so a common threshold meets it first.
 
 # %% [markdown]
 # ## Accuracy against defense
-# The paper's Fig. 1 draws every network as a point, accuracy to the right and defense level up. The points lie along a line of slope −3.25: each point of accuracy given up goes with 3.25 points of defense. **Predict** our slope.
+# The paper's Fig. 1 draws every network as a point, accuracy to the right and defense level up: "The line has a slope of −3.25." So each point of accuracy given up goes with 3.25 points of defense. **Predict** our slope.
 #
 # One line through all points would hide how much repeats differ. So we fit one line per seed, and average the slopes with Student's interval:
 
 
 # %%
-def slope(settings: list[Results]) -> Estimate:
-    """Of the least-squares line of defense level on accuracy: one per seed, then their mean."""
-    accuracy = 100 * np.stack([one.by_seed("accuracy") for one in settings], axis=1)
-    level = np.stack([one.by_seed("defense_level") for one in settings], axis=1)
-    lines = [np.polyfit(*line, 1)[0] for line in zip(accuracy, level, strict=True)]
-    return statistics.student(lines)
-
-
-def place(one: Results) -> tuple[Estimate, Estimate]:
-    return one.accuracy(), one.defense_level()
+def slope_by_hand(seed: int) -> float:
+    """Of the least-squares line of defense level on accuracy, both in percent."""
+    accuracy = [100 * one.by_seed("accuracy")[seed] for one in rounds]
+    level = [one.by_seed("defense_level")[seed] for one in rounds]
+    return np.polyfit(accuracy, level, 1)[0]
 
 
 # %%
-ours = slope(rounds)
-paper = Estimate(ours.value + 3.25, ours.low + 3.25, ours.high + 3.25)  # ours minus −3.25
+ours = sparse.slope(rounds)
+assert np.isclose(ours.value, np.mean([slope_by_hand(seed) for seed in range(len(dense))]))
+printed = papers.find("sparsity", metric="slope of defense against accuracy").value
+beyond = Estimate(*(end - printed for end in ours.triple))  # ours minus the paper's
+
+# %%
+drawn = [sparse.place(one) for one in found.pruned]
+labels = [f"{left:.1f} %" for left in remains[1:]]
+plane = {"star": sparse.place(dense), "labels": labels, "measured": ours, "printed": printed}
+show(figures.slope_fan(drawn, **plane), name="12_plane")
 levels = [one.by_seed("defense_level") for one in rounds]
 significant = sum(metrics.significant(some, levels[0]) for some in levels[1:])
 
-# %%
-middle_x = 100 * np.mean([one.accuracy().value for one in rounds])
-middle_y = np.mean(levels)
-lines = {
-    f"ours, {ours.value:.2f}".replace("-", "−"): (ours.value, middle_x, middle_y),
-    "the paper's, −3.25": (-3.25, middle_x, middle_y),
-}
-labels = {"IMP": ["" for _ in rounds[2:]] + [f"{remains[-1]:.1f} % remain"]}
-drawn = {"IMP": [place(one) for one in rounds[1:]]}
-picture = figures.defense_plane(drawn, star=place(dense), labels=labels, slopes=lines)
-show(picture, name="12_plane")
-
 # %% [markdown]
-# **What to see.** Our slope is {{points(ours)}} over {{len(dense)}} seeds: {{words(ours, lower="it falls", higher="it rises", same="it may fall, stay flat or rise, so we do not know")}}. Its difference from −3.25 is {{words(paper, lower="significant", higher="significant", same="not significant")}}.
-# The paper calls a change *significant* when mean ± standard deviation is disjoint from that of the dense network; by this rule {{significant}} of our {{len(rounds) - 1}} rounds are (exercise 12.2 asks how good the rule is). Our dense network has an accuracy of {{100 * dense.accuracy().value:.1f}} %, the paper's 87.5 %.
+# **What to see.** Our slope is {{points(ours)}} over {{len(dense)}} seeds: {{words(ours, lower="it falls", higher="it rises", same="it may fall, stay flat or rise, so we do not know")}}. Its difference from −3.25 is {{words(beyond, lower="significant", higher="significant", same="not significant")}}.
+# Our dense network has an accuracy of {{100 * dense.accuracy().value:.1f}} %, the paper's 87.5 %.
+#
+# The paper calls a change *significant* when mean ± standard deviation is disjoint from that of the dense network. By this rule it is in {{significant}} of our {{len(found.pruned)}} rounds; exercise 12.2 asks how good the rule is.
 
 # %% [markdown]
 # ## More training, or fewer weights?
 # Every round of IMP is also {{resnet.recipe.epochs}} more epochs. Perhaps they do the work, and not the pruning? The **control** runs the same rounds and prunes *nothing*. **Predict**: what does retraining alone do?
 
 # %%
-control = [one for one in every if one.rows[0].settings.get("share") == 0]
-n = len(control)
-longer = control[-1]
-alike = rounds[n]
-apart = {what: alike.paired(longer, what) for what in ("accuracy", "defense_level", "loss_gap")}
+n = len(found.retrained)
+longer, alike = found.retrained[-1], found.pruned[n - 1]
+arms = {"dense": dense, f"{n} prunings": alike, f"{n} retrainings": longer}
+headlines.settings(arms, against=dense, level=True)
+
+# %%
 more = longer.paired(dense, "accuracy")
+apart = {what: alike.paired(longer, what) for what in ("accuracy", "defense_level", "loss_gap")}
 answer = words(
     apart["defense_level"],
     lower="So pruning itself lowers the defense level.",
     higher="So pruning itself raises the defense level.",
     same="So we do not know whether pruning itself does anything for privacy.",
 )
-arms = {"dense": dense, f"{n} prunings": alike, f"{n} retrainings": longer}
-headlines.settings(arms, against=dense, level=True)
 
 # %% [markdown]
-# **What to see.** After retraining alone the accuracy is {{verdict(more)}} ({{points(in_percent(more))}} points). With {{n}} prunings instead of {{n}} plain retrainings, the accuracy is {{verdict(apart["accuracy"])}} and the defense level is {{verdict(apart["defense_level"])}} ({{points(apart["defense_level"])}}).
-# The **loss gap**, non-members' mean loss minus members', needs no shadow and no discriminator; it is {{verdict(apart["loss_gap"])}} ({{points(apart["loss_gap"])}}). {{answer}}
+# **What to see.** After retraining alone the accuracy is {{verdict(more)}} ({{points(sparse.in_percent(more))}} points). With {{n}} prunings instead of {{n}} plain retrainings, the defense level is {{verdict(apart["defense_level"])}} ({{points(apart["defense_level"])}}).
+# The **loss gap**, non-members' mean loss minus members', needs no attack at all; it is {{verdict(apart["loss_gap"])}} ({{points(apart["loss_gap"])}}). {{answer}}
 
 # %% [markdown]
 # ## At equal accuracy
-# In a second article the same authors say that sparsity, privacy and classification *error* rise together, and that comparing networks of different sparsity without fixing the accuracy is **misleading**. Whoever learned little has little to tell. So we make dense networks worse in two dull ways: **stopped early** after a few epochs,
-# or built **narrow**. And one more sparse kind, **one-shot** pruning, which removes as much in a single round. **Predict**: will sparse networks lie above the dense ones?
-
-
-# %%
-def with_setting(name: str) -> dict[str, Results]:
-    return {f"{name} {one.rows[0].settings[name]}": one for one in every
-            if one.rows[0].settings.get(name) is not None}  # fmt: skip
-
-
-aside = statistics.accuracy_aside  # on records that no attack is asked about
-stopped = {name.replace("after", "epoch"): one for name, one in with_setting("after").items()}
-narrow = with_setting("width")
-unasked = statistics.part_aside(dense)
-once = [one for one in every if one.rows[0].settings.get("share", 0) > share]
-left_once = [float(np.mean(one.fact("sparsity", "remaining"))) for one in once]
+# In a second article the same authors say that sparsity, privacy and classification *error* rise together, and that comparing networks of different sparsity without fixing the accuracy is **misleading**. Whoever learned little has little to tell.
+#
+# So we make dense networks worse in two dull ways: **stopped early** after a few epochs, or built **narrow**. And one more sparse kind, **pruned at once**, which removes as much in a single round. **Predict**: will sparse networks lie above the dense ones?
 
 # %%
-families = {
-    "pruned (IMP)": rounds[1:],
-    "dense, stopped early": list(stopped.values()),
-    "pruned at once": once,
-    "dense, retrained": control,
-    "dense, narrow": list(narrow.values()),
+plane = {"star": sparse.place(dense), "labels": found.labels()}
+show(figures.defense_panels(found.points(), **plane), name="12_matched")
+rival = sparse.nearest(last, found.stopped)
+early = {what: rival.paired(dense, what) for what in ("accuracy", "defense_level")}
+
+# %% [markdown]
+# **What to see.** One network was {{sparse.called(rival)}} epochs, with not one weight pruned. Compared with the dense one, its accuracy is {{verdict(early["accuracy"])}} ({{points(sparse.in_percent(early["accuracy"]))}} points) and its defense level is {{verdict(early["defense_level"])}} ({{points(early["defense_level"])}}).
+
+# %%
+shown = [last, found.at_once[-1], rival, found.narrow[-1]]
+headlines.settings({sparse.called(one): one for one in shown}, against=dense, level=True)
+
+# %%
+every = [dense, *(one for some in found.kinds().values() for one in some)]
+means = {
+    name: [one.by_seed("advantage", name).mean() for one in every]
+    for name in ("discriminator", "correctness")
 }
-labels = {
-    "pruned (IMP)": ["" for _ in rounds[2:]] + [f"{remains[-1]:.1f} %"],
-    "dense, stopped early": list(stopped),
-    "dense, narrow": list(narrow),
-    "pruned at once": ["", f"{left_once[-1]:.1f} %"],
-}
-drawn = {name: [place(one) for one in some] for name, some in families.items()}
-show(figures.defense_plane(drawn, star=place(dense), labels=labels), name="12_matched")
-rival = min(stopped, key=lambda name: abs(aside(stopped[name]) - aside(last)))
-early = {what: stopped[rival].paired(dense, what) for what in ("accuracy", "defense_level")}
-means = {name: [one.by_seed("advantage", name).mean() for one in every]
-         for name in ("discriminator", "correctness")}  # fmt: skip
 fooled = int(np.less(means["discriminator"], means["correctness"]).sum())
 
 # %% [markdown]
-# **What to see.** Stopped at {{rival}}, with not one weight pruned, a network compares with the dense one as follows: its accuracy is {{verdict(early["accuracy"])}} ({{points(in_percent(early["accuracy"]))}} points) and its defense level {{verdict(early["defense_level"])}} ({{points(early["defense_level"])}}).
-# And beware of $D$, which is one attack: in {{fooled}} of {{len(every)}} settings the discriminator does worse, on average, than *correctness*, which asks only whether the answer is right.
+# Beware of $D$, which is one attack's word: in {{fooled}} of {{len(every)}} settings the discriminator does worse, on average, than *correctness*, which asks only whether the answer is right. So the strongest attack judges, too.
+#
+# Now pair by pair. Each sparse network meets the **dense one nearest in accuracy**. The match is found on the {{len(resnet.side_records().parts()[statistics.part_aside(dense)]):,}} *{{statistics.part_aside(dense)}}* records, which no attack is asked about. So the records that choose the match do not judge it.
 
 # %%
-widest, hardest = list(narrow)[-1], f"at once, {left_once[-1]:.1f} %"
-shown = {f"IMP, {remains[-1]:.1f} %": last, hardest: once[-1]}
-shown |= {f"stopped, {rival}": stopped[rival], widest: narrow[widest]}
-headlines.settings(shown, against=dense, level=True)
+pairs = sparse.matches([*found.pruned, *found.at_once], found.without_zeros())
+named = {f"{sparse.called(one)} − {sparse.called(other)}": (one, other) for one, other in pairs}
+headlines.pairs(named)
 
 # %% [markdown]
-# Now pair by pair. Each sparse network meets the **dense setting nearest in accuracy**. The match is found on the {{len(resnet.side_records().parts()[unasked]):,}} *{{unasked}}* records, which are neither members nor among the non-members that the attacks are asked about. So the records that choose the match do not judge it. The last column judges by the strongest attack instead of the discriminator.
-
-
-# %%
-pool = {"dense": dense, **{f"retrained {k}": one for k, one in enumerate(control, 1)}}
-pool |= {f"stopped, {name}": one for name, one in stopped.items()} | narrow
-
-
-def nearest(one: Results) -> str:
-    return min(pool, key=lambda name: abs(aside(pool[name]) - aside(one)))
-
+# With {{len(pairs)}} rows, one interval in twenty misses by chance. There are two honest ways out: widen every interval for so many comparisons (**Bonferroni**), or ask one question of all rows together.
 
 # %%
-sparse = {f"IMP, {remains[k]:.1f} %": one for k, one in enumerate(rounds) if k}
-sparse |= {f"at once, {left:.1f} %": one for left, one in zip(left_once, once, strict=True)}
-matched = {name: nearest(one) for name, one in sparse.items()}
-
-# %%
-from IPython.display import Markdown
-
-head = ["sparse", "nearest dense", "accuracy", "D", "AUC", "TPR at 1 % FPR", "highest advantage"]
-ASKED = {"accuracy": (), "defense_level": (), "auc": ("discriminator",),
-         "tpr": ("discriminator",), "highest": ()}  # fmt: skip
-table = [head, ["---"] * len(head)]
-for name, one in sparse.items():
-    match = pool[matched[name]]
-    gained = {what: one.paired(match, what, *attack) for what, attack in ASKED.items()}
-    cells = [brief(found, 0 if what == "defense_level" else 2) for what, found in gained.items()]
-    table.append([name, matched[name], *cells])
-Markdown("\n".join(f"| {' | '.join(line)} |" for line in table))
-
-# %% [markdown]
-# Each entry is sparse minus dense, paired by seed and record; AUC and TPR are the discriminator's. With {{len(sparse)}} rows, one interval in twenty misses by chance. There are two honest ways out: widen every interval for so many comparisons (**Bonferroni**), or ask one question of all rows together.
-
-# %%
-gains = {n: one.paired(pool[matched[n]], "defense_level") for n, one in sparse.items()}
-wider = partial(statistics.bonferroni, comparisons=len(gains), repeats=len(dense))
-count_of = {sign: sum(words(wider(one)) == sign for one in gains.values()) for sign in
-            ("higher", "lower")}  # fmt: skip
-
-# %%
-pairs = [(one, pool[matched[name]]) for name, one in sparse.items()]
-together = {what: statistics.mean_difference(pairs, what) for what in
-            ("accuracy", "defense_level", "highest")}  # fmt: skip
+wider = partial(statistics.bonferroni, comparisons=len(pairs), repeats=len(dense))
+gains = [wider(one.paired(other, "defense_level")) for one, other in pairs]
+counted = {sign: sum(words(one) == sign for one in gains) for sign in ("higher", "lower")}
+together = sparse.differences(pairs)
 conclusion = words(
-    together["highest"],
+    together["highest advantage"],
     lower="So here pruning protects beyond what it costs in accuracy.",
     higher="So here a dense network that merely learned less protects better than pruning.",
     same="So we do not know whether pruning protects beyond what it costs in accuracy.",
 )
+headlines.differences({"all together": together}, title="sparse minus dense", digits={"D": 0})
 
 # %% [markdown]
-# **What to see.** After the correction {{count_of["higher"]}} of {{len(gains)}} sparse settings have a higher defense level than their match, and {{count_of["lower"]}} a lower one. All together, at nearly the same accuracy ({{points(in_percent(together["accuracy"]))}} points), their defense level is {{verdict(together["defense_level"])}} ({{points(together["defense_level"])}}), and the highest advantage is {{verdict(together["highest"])}} ({{together["highest"]}}).
+# After the correction {{counted["higher"]}} of {{len(pairs)}} sparse settings have a higher defense level than their match, and {{counted["lower"]}} a lower one. All together the highest advantage is {{verdict(together["highest advantage"])}} ({{together["highest advantage"]}}) at nearly the same accuracy.
 # {{conclusion}}
 
 # %% [markdown]
@@ -483,46 +421,41 @@ conclusion = words(
 
 # %%
 camera = PROFILE if PROFILE != "quick" else "cpu"
-photographs = results("pruned", camera)
-print(photographs.about["source"])
-taken = [one.finished() for one in photographs.settings()]
-film = [one for one in taken if one.rows[0].settings.get("round") is not None]
-left = [float(np.mean(one.fact("sparsity", "remaining"))) for one in film]
-shown = {f"{left[k]:.1f} % remain": film[k] for k in (0, len(film) // 2, len(film) - 1)}
-headlines.settings(shown, against=film[0], level=True)
+taken = results("pruned", camera)
+print(taken.about["source"])
+film = sparse.networks(taken)
+plane = {"star": sparse.place(film.dense), "labels": film.labels()}
+show(figures.defense_panels(film.points(), **plane), name="12_photographs")
+sparsest = film.pruned[-1]
+lost = {what: sparsest.paired(film.dense, what) for what in ("accuracy", "defense_level")}
+camera_slope = sparse.slope([film.dense, *film.pruned])
+
+# %% [markdown]
+# **What to see.** With {{sparse.remaining(sparsest):.1f}} % of its parameters, compared with the dense network, the accuracy is {{verdict(lost["accuracy"])}} ({{points(sparse.in_percent(lost["accuracy"]))}} points) and the defense level {{verdict(lost["defense_level"])}} ({{points(lost["defense_level"])}}).
+# The slope over the rounds is {{points(camera_slope)}}; the paper's is −3.25. At equal accuracy, all rounds together:
 
 # %%
-halted = [one for one in taken if one.rows[0].settings["defense"] == "Stop"]
-small = [one for one in taken if "width" in one.rows[0].settings]
-again = [one for one in taken if one.rows[0].settings.get("share") == 0]
-plain = [film[0], *halted, *again, *small]
-partners = [min(plain, key=lambda other: abs(aside(other) - aside(one))) for one in film[1:]]
-fair = {what: statistics.mean_difference(list(zip(film[1:], partners, strict=True)), what)
-        for what in ("accuracy", "defense_level", "highest")}  # fmt: skip
-camera_slope = slope(film)
-retrained = film[len(again)].paired(again[-1], "highest")
-pruned_much = {what: film[-1].paired(film[0], what) for what in ("accuracy", "defense_level")}
+again = len(film.retrained)
+control = film.pruned[again - 1], film.retrained[-1]
+fair = {
+    "dense, nearest accuracy": sparse.matches(film.pruned, film.without_zeros()),
+    f"after {again} rounds, retrained without pruning": [control],
+}
+judged = {name: sparse.differences(some) for name, some in fair.items()}
+headlines.differences(judged, title="pruned minus …", digits={"D": 0})
+
+# %%
+leak = judged["dense, nearest accuracy"]["highest advantage"]
 on_photographs = words(
-    fair["highest"],
+    leak,
     lower="On photographs pruned networks leak less than dense ones of the same accuracy.",
     higher="On photographs dense networks of the same accuracy (narrow, stopped early) leak less.",
     same="On photographs we do not know whether pruning protects beyond what it costs.",
 )
 
-# %%
-drawn = {
-    "pruned (IMP)": [place(one) for one in film[1:]],
-    "dense, stopped early": [place(one) for one in halted],
-    "dense, retrained": [place(one) for one in again],
-    "dense, narrow": [place(one) for one in small],
-}
-labels = {"pruned (IMP)": ["" for _ in film[2:]] + [f"{left[-1]:.1f} %"]}
-show(figures.defense_plane(drawn, star=place(film[0]), labels=labels), name="12_photographs")
-
 # %% [markdown]
-# **What to see.** With {{left[-1]:.1f}} % of its parameters the network's accuracy is {{verdict(pruned_much["accuracy"])}} ({{points(in_percent(pruned_much["accuracy"]))}} points) and its defense level {{verdict(pruned_much["defense_level"])}} ({{points(pruned_much["defense_level"])}}), compared with the dense one. The slope over the rounds is {{points(camera_slope)}}; the paper's is −3.25.
-# Beside dense networks of nearest accuracy (it differs by {{points(in_percent(fair["accuracy"]))}} points), the defense level of all rounds together is {{verdict(fair["defense_level"])}} ({{points(fair["defense_level"])}}) and the highest advantage {{verdict(fair["highest"])}} ({{fair["highest"]}}).
-# After {{len(again)}} prunings it is {{verdict(retrained)}}, compared with as many retrainings that prune nothing ({{retrained}}). {{on_photographs}} ({{len(film[0])}} trainings per setting; n = {{int(film[0].is_member.sum()):,}} + {{int((~film[0].is_member).sum()):,}}.)
+# Beside dense networks of nearly their accuracy the highest advantage on pruned ones is {{verdict(leak)}} ({{leak}}). {{on_photographs}}
+# ({{len(film.dense)}} trainings per setting; n = {{int(film.dense.is_member.sum()):,}} + {{int((~film.dense.is_member).sum()):,}}.)
 
 # %% [markdown]
 # ## Exercise 12.1 · difficulty 2/5 · about 10 minutes
@@ -585,7 +518,7 @@ checks.check_false_alarms(false_alarms)
 # - IMP prunes the smallest of what remains, by one threshold for all layers, and trains again. Zero the weight, mask the gradient, take a new optimizer, and count the zeros afterwards.
 # - The paper's percentages count biases and normalisations as remaining.
 # - With {{remains[-1]:.1f}} % of its parameters our network's defense level is {{verdict(change["defense_level"])}} and its accuracy {{verdict(change["accuracy"])}}, compared with the dense network ({{len(dense)}} trainings, n = {{sizes['target train']:,}} + {{sizes['target test']:,}}, `{{PROFILE}}`). The slope is {{points(ours)}} beside the paper's −3.25.
-# - A gain in privacy counts at equal accuracy and after the same training. At equal accuracy the defense level of sparse and dense networks differs by {{points(together["defense_level"])}}. {{conclusion}}
+# - A gain in privacy counts at equal accuracy and after the same training. At equal accuracy the highest advantage of sparse networks is {{verdict(together["highest advantage"])}}. {{conclusion}}
 # - {{on_photographs}}
 #
 # ## What this does not show

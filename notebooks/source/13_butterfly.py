@@ -8,7 +8,7 @@
 #   - measure what a butterfly saves in time
 #   - judge trained butterflies beside dense networks of the same accuracy
 # needs: notebooks 06 and 12; products of matrices, convolutions
-# read: 30
+# read: 40
 # reproduces: Gonon and others 2023, Section 3.2, Fig. 3 and the percentages of Table 1; after Fig. 1, on our data
 # cover: 13_supports
 # ---
@@ -16,16 +16,24 @@
 # %% [markdown]
 # ## Zeros by pattern
 # Notebook 12 trained a dense network and set the smallest weights to zero. This notebook fixes the zeros *before* the first step. A weight matrix becomes a product of a few sparse
-# matrices, and where those may differ from zero, their **support**, is known in advance. Gonon and others (2023) write of this structure, which they call *butterfly*:
+# matrices, and where those may differ from zero, their **support**, is known in advance. Gonon and others (2023, Section 1) write of this structure, which they call *butterfly*:
 #
 # > This structure achieves similar trade-offs as IMP, which is remarkable, as the structure is fixed beforehand, independently of the data.
 #
-# IMP is the pruning of notebook 12, and the trade-off is between accuracy and privacy. They also expect faster products. First we build the structure, then we test both.
+# IMP is the pruning of notebook 12, and the trade-off is between accuracy and privacy. The first half of this notebook builds the structure. The second half asks whether it keeps a secret. The symbols:
+#
+# | symbol | meaning |
+# |---|---|
+# | $W$; $N$ | a weight matrix; its size, where it is square |
+# | $X^{(\ell)}$; $L$ | the factors of a square $W$; how many there are |
+# | $S_{bf}^{(\ell)}$ | where the factor $X^{(\ell)}$ may differ from zero |
+# | $R_1, R_2, \dots$ | the factors of a rectangular $W$, from the input on |
+# | $k$, $r$, $s$, $t$ | the four numbers that describe such a factor |
+# | $S$ | how many of a network's three segments are butterflies |
+# | $D$ | the defense level, $100\,(1 - \text{advantage})$ of one attack (notebook 12) |
 
 # %%
 import math
-import time
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -35,13 +43,13 @@ from torch import nn
 from torch.nn import functional as F
 
 from mialib import models, profiles
-from mialib.course import figures, headlines, plots, statistics, widgets
+from mialib.course import costs, figures, headlines, plots, sparse, widgets
 from mialib.course.plots import show
 from mialib.course.plots.spoken import brief
 from mialib.estimates import words
-from mialib.experiments import Results, results
+from mialib.experiments import results
 from mialib.sparsity import chains
-from mialib.sparsity.butterfly import ButterflyConv2d, ButterflyLayer, ButterflyLinear, projected
+from mialib.sparsity.butterfly import ButterflyConv2d, ButterflyLinear, projected
 
 torch.set_num_threads(1)  # so that times can be compared
 _ = torch.manual_seed(0)
@@ -51,9 +59,9 @@ _ = torch.manual_seed(0)
 # ## A butterfly from scratch
 # A matrix of size $N = 2^L$ is a **butterfly** if it is a product of $L$ factors, $W = X^{(1)} \cdots X^{(L)}$, and each factor $X^{(\ell)}$ is zero wherever this matrix is zero:
 #
-# $$S^{(\ell)} = I_{2^{\ell-1}} \otimes \begin{bmatrix} 1 & 1 \\ 1 & 1 \end{bmatrix} \otimes I_{N/2^{\ell}}.$$
+# $$S_{bf}^{(\ell)} = I_{2^{\ell-1}} \otimes \begin{bmatrix} 1 & 1 \\ 1 & 1 \end{bmatrix} \otimes I_{N/2^{\ell}}.$$
 #
-# $I_n$ is the identity matrix of size $n$, and $A \otimes B$ is the **Kronecker product**: every entry $a$ of $A$ is replaced by the block $aB$. So $S^{(\ell)}$ has $2^{\ell-1}$ blocks on its diagonal, and each block is a 2×2 grid of diagonal matrices.
+# $I_n$ is the identity matrix of size $n$, and $A \otimes B$ is the **Kronecker product**: every entry $a$ of $A$ is replaced by the block $aB$. So $S_{bf}^{(\ell)}$ has $2^{\ell-1}$ blocks on its diagonal, and each block is a 2×2 grid of diagonal matrices.
 # **Predict** for $N = 16$: how many entries of a row may differ from zero in one factor, and in the product?
 
 
@@ -79,7 +87,9 @@ for n in (4, 16, 64):
         assert (ours == library.support()).all()
 
 # %% [markdown]
-# The last factor meets the input first, so the library lists it first. And the product of the *supports* is 1 everywhere: exactly one path leads from each input to each output. Move **N** and watch the numbers below the matrices.
+# The supports agree with the library's. (The last factor meets the input first, so the library lists it first.) Their product is 1 everywhere: exactly one path leads from each input to each output.
+#
+# Move **N** and watch the numbers below the matrices. *Think!* From which N on does a butterfly save anything?
 
 
 # %%
@@ -87,7 +97,7 @@ def support_view(n: float = 16) -> plots.Picture:
     n = int(n)
     spent = sum(matrix.sum() for matrix in list(supports(n).values())[:-1])
     title = f"N = {n}: 2N log₂ N = {spent:,} parameters; dense, N² = {n * n:,}"
-    return figures.matrix_product(supports(n), title=title, height=2.1)
+    return figures.matrix_product(supports(n), title=title, height=2.3)
 
 
 widgets.explore(support_view, n=widgets.steps([4, 8, 16, 32, 64], start=16, label="N"))
@@ -100,13 +110,13 @@ show(plots.small_multiples(support_view, n=[4, 16, 64]), name="13_supports")
 spent = {n: chains.parameters(chains.square(n)) for n in (4, 16, 64)}
 
 # %% [markdown]
-# **What to see.** Each row of a factor has 2 entries, each row of the product $N$. At $N$ = 64 a butterfly has {{spent[64]}} parameters instead of 4,096, in general $2N\log_2 N$ instead of $N^2$.
-# The multiplications with a vector are as many.
+# **What to see.** Each row of a factor has 2 entries, each row of the product $N$. A butterfly has $2N\log_2 N$ parameters instead of $N^2$: nothing is saved at $N$ = 4, and at 64 there are {{spent[64]}} instead of 4,096.
+# A product with a vector takes as many multiplications.
 
 # %% [markdown]
 # ## A famous butterfly
 # With so few parameters most matrices are *not* butterflies. One that is: **Hadamard's** matrix, $H_1 = 1$ and $H_{2N} = \bigl[\begin{smallmatrix} 1 & 1 \\ 1 & -1 \end{smallmatrix}\bigr] \otimes H_N$, all +1 and −1.
-# The library's `projected` looks for factors. Cut the product between two factors, and a butterfly's entries fall into blocks of rank one; the first singular vectors of each block give the entries on either side.
+# The library's `projected` looks for factors by singular vectors, and its answer is exact where factors exist.
 # **Predict** the relative error $\lVert \hat W - W \rVert / \lVert W \rVert$ of the found product $\hat W$ for Hadamard's matrix, for Fourier's, and for one of random numbers.
 
 
@@ -121,6 +131,7 @@ def as_matrix(entries: torch.Tensor) -> torch.Tensor:
     return matrix.reshape(k * r * t, k * s * t)
 
 
+# %%
 def found_factors(matrix: torch.Tensor) -> list[torch.Tensor]:
     return [as_matrix(entries) for entries in projected(matrix, chains.square(len(matrix)))][::-1]
 
@@ -156,7 +167,7 @@ for name, value in errors.items():
     print(f"{name:<40} relative error {value:.1e}")
 
 # %% [markdown]
-# **What to see.** Four factors with 32 entries each make Hadamard's 256, and the error of {{errors['Hadamard']:.0e}} is rounding. Fourier's matrix as it stands is not a butterfly ({{errors['Fourier']:.2f}}), nor is a random one ({{errors['random']:.2f}}).
+# **What to see.** Four factors with 32 entries each make Hadamard's 256; an error of {{errors['Hadamard']:.0e}} is rounding. A random matrix is no butterfly ({{errors['random']:.2f}}), and Fourier's is none as it stands ({{errors['Fourier']:.2f}}).
 # With its columns in bit-reversed order Fourier's is one, too: these are the steps of the fast Fourier transform.
 
 # %% [markdown]
@@ -181,17 +192,17 @@ assert factor.support().sum() == factor.rows * factor.s == 48
 
 # %%
 chain = chains.smallest(16, 36, 2)
-layer = ButterflyLinear(chain, bias=False)
-with torch.no_grad():
-    matrices = [as_matrix(entries) for entries in layer.factors]
-    W = matrices[1] @ matrices[0]
-    x = torch.randn(5, 36)
-    assert torch.allclose(layer(x), x @ W.T, atol=1e-5)  # the library never makes W for this
-shown = {"$R_2$": matrices[1], "$R_1$": matrices[0], "W": W}
-picture = figures.matrix_product({name: matrix.numpy() for name, matrix in shown.items()}, grid=4)
-show(picture, name="13_chain")
 for name, one in zip(("R_1", "R_2"), chain, strict=True):
     print(f"{name}: k = {one.blocks}, r = {one.r}, s = {one.s}, t = {one.t}")
+layer = ButterflyLinear(chain, bias=False)
+R1, R2 = (as_matrix(entries.detach()) for entries in layer.factors)
+W = R2 @ R1
+x = torch.randn(5, 36)
+assert torch.allclose(layer(x), x @ W.T, atol=1e-5)  # the library never makes W for this
+
+# %%
+shown = {"$R_2$": R2.numpy(), "$R_1$": R1.numpy(), "W": W.numpy()}
+show(figures.matrix_product(shown, grid=4), name="13_chain")
 cost = [chains.parameters((one,)) for one in chain]
 
 # %% [markdown]
@@ -199,8 +210,8 @@ cost = [chains.parameters((one,)) for one in chain]
 
 # %% [markdown]
 # ## A convolution as a matrix, from scratch
-# A 3×3 convolution multiplies, at every place of the image, the nine pixels around it, with all their channels, by one matrix: rows are output channels, columns are (place in the kernel, channel). Torch
-# orders the columns by channel first. The deformable butterfly orders them by **place first**, so that a block of $R_1$ joins neighbouring *channels* of one place or a few; the blue lines above separate the nine places.
+# A 3×3 convolution multiplies, at every place of the image, the nine pixels around it, with all their channels, by one matrix. Its rows are output channels; its columns are pairs of a place in the kernel and a channel. Torch
+# orders the columns by channel first. The deformable butterfly orders them by **place first**, so that a block of $R_1$ joins neighbouring *channels*; the blue lines above separate the nine places.
 
 
 # %%
@@ -212,6 +223,7 @@ def convolve(W: torch.Tensor, images: torch.Tensor) -> torch.Tensor:
     return (W @ columns).reshape(n, len(W), height, width)
 
 
+# %%
 images = torch.randn(2, 4, 8, 8)
 layer = ButterflyConv2d(chain, kernel_size=(3, 3), padding=1, bias=False)
 plain = nn.Conv2d(4, 16, 3, padding=1, bias=False)
@@ -228,77 +240,32 @@ with torch.no_grad():
 
 
 # %%
-# The processor's time does not count what a busy machine does meanwhile; Windows has it too coarse.
-is_fine = time.get_clock_info("process_time").resolution < 1e-5
-clock = time.process_time if is_fine else time.perf_counter
-
-
-def fastest(*jobs, rounds: int = 7) -> list[float]:
-    """The shortest time of each in seconds, taken in turns."""
-    times = [[] for _ in jobs]
-    for _ in range(rounds + 1):
-        for job, seen in zip(jobs, times, strict=True):
-            start = clock()
-            job()
-            seen.append(clock() - start)
-    return [min(seen[1:]) for seen in times]  # the first round warms up
-
-
-# %%
 sizes = [256, 512, 1024, 2048]
-ratios = {"L = 2": [], "L = 3": [], "L = log₂ N": [], "dense = 1": [1.0] * len(sizes)}
+ratios = {"L = 2": [], "L = 3": [], "L = log₂ N": [], "dense": [1.0] * len(sizes)}
 with torch.no_grad():
     for N in sizes:
         x = torch.randn(128, N)
         shapes = [chains.smallest(N, N, 2), chains.smallest(N, N, 3), chains.square(N)]
         layers = [nn.Linear(N, N), *(ButterflyLinear(one) for one in shapes)]
-        dense_time, *times = fastest(*(partial(layer, x) for layer in layers))
+        dense_time, *times = costs.fastest(*(partial(layer, x) for layer in layers))
         for name, seconds in zip(ratios, times, strict=False):
             ratios[name].append(dense_time / seconds)
-label = "times as fast as a dense layer"
-show(plots.lines(sizes, ratios, xlabel="size N", ylabel=label, log="xy"), name="13_speed")
-slower = [N for N, ratio in zip(sizes, ratios["L = log₂ N"], strict=True) if ratio <= 1]
-behind = (
-    f"slower than the dense layer up to $N$ = {max(slower):,}"
-    if slower
-    else "faster at every size here"
-)
-
-# %% [markdown]
-# **What to see.** At $N$ = {{sizes[-1]:,}} two factors are {{ratios['L = 2'][-1]:.0f}} times as fast as the dense layer, three {{ratios['L = 3'][-1]:.0f}} times and eleven {{ratios['L = log₂ N'][-1]:.1f}} times. At 256 it is {{ratios['L = 2'][0]:.1f}}, {{ratios['L = 3'][0]:.1f}} and {{ratios['L = log₂ N'][0]:.1f}} times.
-# Multiplications are not seconds: $\log_2 N$ factors need the fewest, and are {{behind}}.
-
-# %% [markdown]
-# ## The first weights
-# Torch draws the weights of a layer with $n$ inputs from $U(-b, b)$ with $b^2 = 1/n$. The variance of $W x$ is then a third of that of $x$. **Predict** what becomes of it in a product of $L$ factors, each drawn like that with $n = s$.
-
 
 # %%
-def mean_variance(L: int, draws: int = 50) -> float:
-    """Of W·x over fresh butterflies, for x of variance 1."""
-    layer = ButterflyLayer(chains.smallest(64, 64, L), bias=False)
-    x = torch.randn(64, 2000)
-    found = []
-    with torch.no_grad():
-        for _ in range(draws):
-            layer.reset_parameters()
-            found.append(layer.apply_chain(x).var().item())
-    return float(np.mean(found))
-
-
-lengths = range(1, 7)
-ours = [mean_variance(L) for L in lengths]  # the library draws with b² = 3^(1 − 1/L) / s
-torchs = [one / 3 ** (L - 1) for L, one in zip(lengths, ours, strict=True)]  # L factors of b²
-curves = {"b² = 1 / s": torchs, "b² = 3^(1 − 1/L) / s": ours}
-picture = plots.lines(lengths, curves, xlabel="factors L", ylabel="variance of W·x", log="y")
-show(picture, name="13_variance")
+axes = {"xlabel": "size N", "ylabel": "times as fast as a dense layer", "log": "xy"}
+show(plots.lines(sizes, ratios, direct="ends", **axes), name="13_speed")
+slower = [N for N, ratio in zip(sizes, ratios["L = log₂ N"], strict=True) if ratio <= 1]
+behind = f"slower than the dense layer up to $N$ = {max(slower):,}" if slower else "faster here"
 
 # %% [markdown]
-# **What to see.** Each factor divides the variance by 3; after six it is {{torchs[-1]:.4f}}. Drawn with $b^2 = 3^{1 - 1/L} / s$, as the library does, it is {{ours[-1]:.2f}} for six factors, near the 1/3 of a dense layer. The paper names torch's rule and does not say how it applies to factors.
+# **What to see.** At $N$ = {{sizes[-1]:,}} two factors are {{ratios['L = 2'][-1]:.0f}} times as fast as the dense layer, and three {{ratios['L = 3'][-1]:.0f}} times.
+# Multiplications are not seconds: $\log_2 N$ factors need the fewest, and are {{behind}}.
 
 # %% [markdown]
 # ## A network of butterflies
 # The paper changes the 3×3 convolutions of the last $S$ of the three **segments** of a ResNet-20, six convolutions each, and leaves the rest as it is.
+# "Among all possible chains, the one with the minimal number of parameters is selected" (Section 3.2).
+#
 # Move **S**, **L** and the **smallest r** that a factor may have. Crosses are the paper's Table 1. *Think!* Why does the first step of S save most?
 
 # %%
@@ -342,6 +309,11 @@ widgets.explore(
 
 # %%
 show(plots.small_multiples(network_view, L=[2, 3]), name="13_network")
+
+# %% [markdown]
+# **What to see.** The third segment holds {{sum(DENSE[-6:]) / WHOLE:.0%}} of all parameters, so changing it alone leaves {{remaining(1, 2):.1f}} % of them with two factors, and {{remaining(1, 3):.1f}} % with three.
+
+# %%
 lines = ["| S, L | counted, % | paper, % | with r ≥ 1, % | rate | decay |", "|" + "---|" * 6]
 for S, L in [(S, L) for S in (1, 2, 3) for L in (2, 3)]:
     built = models.build("resnet20", shape=(3, 32, 32), classes=10, segments=S, factors=L)
@@ -353,149 +325,66 @@ for S, L in [(S, L) for S in (1, 2, 3) for L in (2, 3)]:
 Markdown("\n".join(lines))
 
 # %% [markdown]
-# **What to see.** With $r \ge 2$, five of the six percentages are the paper's; where it prints 12.9, we count {{remaining(2, 3):.1f}}, and we cannot explain it. With **trivial** factors, those of $r = 1$, the column for $L$ = 3 fits nowhere, so the authors, whose code we could not find, very probably required $r \ge 2$.
-# The third segment holds {{sum(DENSE[-6:]) / WHOLE:.0%}} of all parameters.
+# With $r \ge 2$, five of the six percentages are the paper's. Where it prints 12.9, we count {{remaining(2, 3):.1f}}, and we cannot explain it. With **trivial** factors, those of $r = 1$, the column for $L$ = 3 fits nowhere.
+# So the authors, whose code we could not find, very probably required $r \ge 2$.
 
 # %% [markdown]
 # ## Do trained butterflies leak less?
-# Notebook 12 defined the paper's **defense level** $D = 100\,(1 - \text{advantage})$ of one attack, its discriminator: 100 is a coin toss, 0 a certain answer. Because $D$ speaks of one attack only, the table adds what the strongest of all attacks
-# reaches by advantage, AUC and TPR at 1 % FPR. **Predict** the direction of each column.
+# The conclusion of the paper: sparsity "reduces the effectiveness of attacks with a relatively low cost on network accuracy. This is in particular the case for structured butterfly sparsity" (Section 5). Its measure is the defense level $D$ of one attack, the discriminator: 100 is a coin toss, 0 a certain answer.
+# Because $D$ is one attack's word, the table adds what the strongest of all attacks reaches. **Predict** the direction of each column.
 
 # %%
 trained = results("butterflies", PROFILE)
 print(trained.about["source"])
-experiments = profiles.load(trained.about["profile"]).experiments
-
-
-def shape(one: Results) -> tuple[int, int]:
-    """S and L; a dense network has neither."""
-    settings = one.rows[0].settings
-    options = experiments[settings["experiment"]].options | settings
-    return options.get("segments", 0), options.get("factors", 0)
-
-
-by_shape = {shape(one): one.finished() for one in trained.settings()}
-dense = by_shape.pop((0, 0))
-butterflies = {f"S = {S}, L = {L}": by_shape[S, L] for S, L in sorted(by_shape)}
-
-
-# %%
-def size(one: Results) -> float:
-    """Its parameters, in percent of the dense network's."""
-    return 100 * one.fact("sparsity", "parameters")[0] / dense.fact("sparsity", "parameters")[0]
-
-
-named = {f"{name} ({size(one):.0f} % of the parameters)": one for name, one in butterflies.items()}
-members, non_members = int(dense.is_member.sum()), int((~dense.is_member).sum())
-headlines.settings({"dense": dense, **named}, level=True)
+found = sparse.networks(results("pruned", PROFILE), trained)
+dense, butterflies = found.dense, found.butterflies
+shown = {
+    f"{shape} ({sparse.remaining(one):.0f} % remain)": one for shape, one in butterflies.items()
+}
+headlines.settings({"dense": dense, **shown}, level=True)
 
 # %% [markdown]
 # {{len(butterflies)}} intervals would be as many chances to be wrong. So we ask one question: how do all butterflies *together* differ from the dense network, paired by seed and by record?
 
-
 # %%
-def together(partners: list[Results]) -> dict:
-    """All butterflies minus their partners, as one difference per number."""
-    difference = partial(
-        statistics.mean_difference, list(zip(butterflies.values(), partners, strict=True))
-    )
-    return {
-        "test accuracy": difference("accuracy"),
-        "D": difference("defense_level"),
-        "discriminator's AUC": difference("auc", "discriminator"),
-        "its TPR at 1 % FPR": difference("tpr", "discriminator", fpr=0.01),
-        "highest advantage": difference("highest"),
-    }
-
-
 verdict = partial(words, same="not significantly different")
-change = together([dense] * len(butterflies))
+points = partial(brief, digits=0)
+change = sparse.differences([(one, dense) for one in butterflies.values()])
 for what, one in change.items():
     print(f"{what:<20}{one}  {verdict(one)}")
 
 # %% [markdown]
 # ## Their place in Fig. 1
-# In the paper butterflies and pruned networks lie along one falling line. Beside ours we draw the rounds of IMP from notebook 12, and dense networks that are less accurate without any zeros: **stopped early**, or built **narrow**.
+# "Figure 1 shows that the trade-off between robustness to MIA and network accuracy is similar" for IMP and butterflies (Section 1; an MIA is a membership inference attack). Here are our butterflies, the networks of notebook 12, and dense networks that are less accurate without any zeros: **stopped early**, or built **narrow**. **Predict** where butterflies lie.
 
 # %%
-others = results("pruned", PROFILE)
-same_records = others.about["records"] == trained.about["records"]
-pool = [one.finished() for one in others.settings()] if same_records else [dense]
-zero_free = [one for one in pool if min(one.fact("sparsity", "remaining")) > 99.9]
-rounds = [one for one in pool if one.rows[0].settings.get("round", 0) > 0]
-kinds = {
-    f"butterflies, L = {L}": [by_shape[s] for s in sorted(by_shape) if s[1] == L] for L in (2, 3)
-}
-kinds["pruned (IMP)"] = rounds
-kinds["dense, stopped early"] = [o for o in zero_free if o.rows[0].settings["defense"] == "Stop"]
-kinds["dense, narrow"] = [o for o in zero_free if "width" in o.rows[0].settings]
-
-
-# %%
-def point(one: Results) -> tuple:
-    """Mean ± standard deviation over trainings, as the paper draws them."""
-    return tuple(statistics.spread(one.by_seed(what)) for what in ("accuracy", "defense_level"))
-
-
-series = {name: [point(one) for one in some] for name, some in kinds.items() if some}
-labels = {
-    name: [f"S = {shape(one)[0]}" for one in some]
-    for name, some in kinds.items()
-    if name.startswith("butterflies")
-}
-picture = figures.defense_plane(series, star=point(dense), labels=labels)
-caption = (
-    "Crosses: mean ± standard deviation over trainings, as in the paper. Lines join rising S, "
-    "later rounds, later epochs and wider networks. The upper right is best."
-)
-show(replace(picture, caption=caption), name="13_plane")
-sparsest = min(butterflies.values(), key=size)
+drawn = found.points(without=["pruned at once", "dense, retrained"])
+plane = {"star": sparse.place(dense), "labels": found.labels()}
+show(figures.defense_panels(drawn, **plane), name="13_plane")
+sparsest = min(butterflies.values(), key=sparse.remaining)
 learned = np.mean([row.accuracy["train"] for row in sparsest.rows])
 
 # %% [markdown]
-# **What to see.** Together, and compared with the dense network, butterflies have an accuracy that is {{verdict(change["test accuracy"])}} ({{change["test accuracy"]}}) and a defense level that is {{verdict(change["D"])}} ({{brief(change["D"], digits=0)}} points; {{len(dense)}} trainings per setting, n = {{members}} + {{non_members:,}}). Fewer parameters are still enough to memorise: with {{size(sparsest):.0f}} % of them the sparsest butterfly classifies {{learned:.0%}} of its members rightly.
-# And $D$ is one attack's word, so below the strongest attack judges.
+# **What to see.** Compared with the dense network, butterflies have an accuracy that is {{verdict(change["test accuracy"])}} ({{change["test accuracy"]}}) and a defense level that is {{verdict(change["D"])}} ({{points(change["D"])}} points).
+# Fewer parameters are still enough to memorise: with {{sparse.remaining(sparsest):.0f}} % of them the sparsest butterfly classifies {{learned:.0%}} of its members rightly.
+# ({{len(dense)}} trainings per setting, n = {{int(dense.is_member.sum())}} + {{int((~dense.is_member).sum()):,}}.)
 
 # %% [markdown]
 # ## At equal accuracy
-# In another article the same authors report that sparsity, privacy *and error* rise together, and that a comparison without fixed accuracy is misleading. So each butterfly now meets the *dense* network of notebook 12
-# (stopped early, narrow or trained again) that is nearest in accuracy, found on records that no attack is asked about; and likewise the nearest round of IMP. **Predict** what is left of the differences.
-
-
-# %%
-aside = statistics.accuracy_aside  # on records that are neither members nor asked about
-
-
-def nearest(one: Results, candidates: list[Results]) -> Results:
-    return min(candidates, key=lambda other: abs(aside(other) - aside(one)))
-
-
-def called(one: Results) -> str:
-    """What was done to a dense network."""
-    settings = one.rows[0].settings
-    if "after" in settings:
-        return f"stopped after {settings['after']}"
-    if "width" in settings:
-        return f"width {settings['width']}"
-    is_again = "prunings" in settings and "round" not in settings
-    return "trained again" if is_again else "dense"
-
-
-matched = {"the dense network": [dense] * len(butterflies)}
-for name, candidates in (("dense, nearest accuracy", zero_free), ("IMP, nearest accuracy", rounds)):
-    if candidates:
-        matched[name] = [nearest(one, candidates) for one in butterflies.values()]
+# Whoever learned little has little to tell. In another article the same authors report that sparsity, privacy *and error* rise together, and call a comparison without fixed accuracy misleading. So each butterfly now meets the *dense* network that is nearest in accuracy,
+# found on records that no attack is asked about; and likewise the nearest round of IMP. **Predict** what is left of the differences.
 
 # %%
-found = {name: together(partners) for name, partners in matched.items()}
-lines = [f"| butterflies minus … | {' | '.join(change)} |", "|" + "---|" * (1 + len(change))]
-for name, numbers in found.items():
-    cells = [brief(one, digits=0 if what == "D" else 3) for what, one in numbers.items()]
-    lines.append(f"| {name} | {' | '.join(cells)} |")
-Markdown("\n".join(lines))
+partners = {"dense, nearest accuracy": found.without_zeros(), "IMP, nearest accuracy": found.pruned}
+pairs = {
+    name: sparse.matches([*butterflies.values()], some) for name, some in partners.items() if some
+}
+matched = {"the dense network": change}
+matched |= {name: sparse.differences(some) for name, some in pairs.items()}
+headlines.differences(matched, title="butterflies minus …", digits={"D": 0})
 
 # %%
-fair = found["dense, nearest accuracy"]
+fair = matched["dense, nearest accuracy"]
 judged = fair["highest advantage"]
 conclusion = words(
     judged,
@@ -503,95 +392,59 @@ conclusion = words(
     higher="here a dense network that is merely less accurate protects better than the pattern",
     same="we do not know whether the pattern itself protects",
 )
-beside_imp = "Rounds of IMP on the same records are not at hand."
-if "IMP, nearest accuracy" in found:
-    imp = found["IMP, nearest accuracy"]
-    beside_imp = (
-        f"Beside the nearest rounds of IMP, accuracy is {verdict(imp['test accuracy'])} "
-        f"({imp['test accuracy']}) and this advantage is {verdict(imp['highest advantage'])} "
-        f"({imp['highest advantage']})."
-    )
 
 # %%
 rows = {}
-for (name, one), match in zip(butterflies.items(), matched["dense, nearest accuracy"], strict=True):
+for shape, (one, match) in zip(butterflies, pairs["dense, nearest accuracy"], strict=True):
     arms = {"butterfly": one.by_seed("highest"), "nearest dense network": match.by_seed("highest")}
-    rows[f"{name}\n{called(match)}"] = arms
-picture = figures.matched_trainings(
-    rows, label="highest advantage", dotted=dense.by_seed("highest").mean()
-)
-show(picture, name="13_claims")
+    rows[f"{shape}\n{sparse.called(match)}"] = arms
+whole = dense.by_seed("highest").mean()
+show(figures.matched_trainings(rows, label="highest advantage", dotted=whole), name="13_claims")
 
 # %% [markdown]
-# **What to see.** Beside dense networks of nearly their accuracy (it differs by {{fair["test accuracy"]}}), the butterflies' defense level is {{verdict(fair["D"])}} ({{brief(fair["D"], digits=0)}} points), and the strongest attack's advantage is {{verdict(judged)}} ({{judged}}).
-# {{beside_imp}} So {{conclusion}}.
+# **What to see.** Each row is a butterfly, and below its name stands the dense network that it met. At nearly the same accuracy (it differs by {{fair["test accuracy"]}}) the strongest attack's advantage on butterflies is {{verdict(judged)}} ({{judged}}).
+# So {{conclusion}}.
 
 # %% [markdown]
 # ## On photographs
-# The same on CIFAR-10; at profile `cpu` with a ResNet-20 of half the width. Each butterfly again meets the nearest dense network and the nearest round of IMP. **Predict** whether photographs agree with letters.
+# The same on CIFAR-10; at profile `cpu` with a ResNet-20 of half the width. **Predict** whether photographs agree with letters.
 
 # %%
 camera = PROFILE if PROFILE != "quick" else "cpu"
-photographs, beside = results("butterflies", camera), results("pruned", camera)
-print(photographs.about["source"])
-known = profiles.load(photographs.about["profile"]).experiments
+taken = results("butterflies", camera)
+print(taken.about["source"])
+film = sparse.networks(results("pruned", camera), taken)
+drawn = film.points(without=["pruned at once", "dense, retrained"])
+plane = {"star": sparse.place(film.dense), "labels": film.labels()}
+show(figures.defense_panels(drawn, **plane), name="13_photographs")
+folded = list(film.butterflies.values())
+whole_film = sparse.differences([(one, film.dense) for one in folded])
 
-
-def shape_there(one: Results) -> tuple[int, int]:
-    settings = one.rows[0].settings
-    options = known[settings["experiment"]].options | settings
-    return options.get("factors", 0), options.get("segments", 0)
-
-
-# %%
-taken = [one.finished() for one in photographs.settings()]
-whole, *folded = sorted(taken, key=shape_there)
-parameters = [one.fact("sparsity", "parameters")[0] for one in folded]
-sparsest_photo = folded[int(np.argmin(parameters))]
-share_left = 100 * min(parameters) / whole.fact("sparsity", "parameters")[0]
-shown = {"dense": whole, f"butterfly, {share_left:.0f} % of the parameters": sparsest_photo}
-headlines.settings(shown, against=whole, level=True)
+# %% [markdown]
+# **What to see.** Compared with the dense network, the defense level of all butterflies is {{verdict(whole_film["D"])}} ({{points(whole_film["D"])}} points), at an accuracy that is {{verdict(whole_film["test accuracy"])}} ({{whole_film["test accuracy"]}}). And at equal accuracy?
 
 # %%
-rolls = [one.finished() for one in beside.settings()]
-unpruned = [whole] + [one for one in rolls if min(one.fact("sparsity", "remaining")) > 99.9]
-by_imp = [one for one in rolls if one.rows[0].settings.get("round", 0) > 0]
-difference = {
-    name: {
-        what: statistics.mean_difference([(one, nearest(one, some)) for one in folded], what)
-        for what in ("accuracy", "defense_level", "highest")
-    }
-    for name, some in {"dense": unpruned, "IMP": by_imp}.items()
+partners = {"dense, nearest accuracy": film.without_zeros(), "IMP, nearest accuracy": film.pruned}
+beside = {
+    name: sparse.differences(sparse.matches(folded, some))
+    for name, some in partners.items()
+    if some
 }
+compared = {"the dense network": whole_film, **beside}
+headlines.differences(compared, title="butterflies minus …", digits={"D": 0})
+
+# %%
+on_film = beside["dense, nearest accuracy"]["highest advantage"]
 on_photographs = words(
-    difference["dense"]["highest"],
+    on_film,
     lower="on photographs the pattern protects beyond what it costs in accuracy",
     higher="on photographs a dense network that is merely less accurate protects better",
     same="on photographs we do not know whether the pattern itself protects",
 )
 
-# %%
-families = {
-    f"butterflies, L = {L}": [one for one in folded if shape_there(one)[0] == L] for L in (2, 3)
-}
-families["pruned (IMP)"] = by_imp
-families["dense, stopped early"] = [o for o in rolls if o.rows[0].settings["defense"] == "Stop"]
-families["dense, narrow"] = [o for o in rolls if "width" in o.rows[0].settings]
-series = {name: [point(one) for one in some] for name, some in families.items() if some}
-labels = {
-    name: [f"S = {S}" if S != 2 else "" for _, S in map(shape_there, some)]
-    for name, some in families.items()
-    if name.startswith("butterflies")
-}
-picture = figures.defense_plane(series, star=point(whole), labels=labels)
-caption = (
-    f"Crosses: mean ± standard deviation over {len(whole)} trainings. The upper right is best."
-)
-show(replace(picture, caption=caption), name="13_photographs")
-
 # %% [markdown]
-# **What to see.** Beside dense networks of nearly their accuracy (it differs by {{difference["dense"]["accuracy"]}}), the defense level of all butterflies together is {{verdict(difference["dense"]["defense_level"])}} ({{brief(difference["dense"]["defense_level"], digits=0)}} points) and the strongest attack's advantage {{verdict(difference["dense"]["highest"])}} ({{difference["dense"]["highest"]}}): {{on_photographs}}.
-# Beside the nearest rounds of IMP this advantage is {{verdict(difference["IMP"]["highest"])}} ({{difference["IMP"]["highest"]}}), at an accuracy that is {{verdict(difference["IMP"]["accuracy"])}} ({{difference["IMP"]["accuracy"]}}). ({{len(whole)}} trainings per setting; n = {{int(whole.is_member.sum()):,}} + {{int((~whole.is_member).sum()):,}}.)
+# Beside dense networks of nearly their accuracy, the strongest attack's advantage on butterflies is {{verdict(on_film)}} ({{on_film}}): {{on_photographs}}.
+# ({{len(film.dense)}} trainings per setting; n = {{int(film.dense.is_member.sum()):,}} + {{int((~film.dense.is_member).sum()):,}}.)
 
 # %% [markdown]
 # ## Exercise 13.1 · difficulty 3/5 · about 15 minutes
@@ -621,33 +474,33 @@ checks.check_apply_factor(apply_factor)
 # </details>
 
 # %% [markdown]
-# ## Exercise 13.2 · difficulty 3/5 · about 20 minutes
-# Find the fewest parameters of a monotone chain of *two* factors. The first has $k$ blocks, $t = 1$ and some $r_1$; the second has one block and $t = r_1$. All else follows: write the number of parameters by $k$ and $r_1$, and search.
+# ## Exercise 13.2: protected, or only worse? · difficulty 2/5 · about 10 minutes
+# Judge a comparison by its two intervals, as the tables above give them: what a network's highest advantage, and its accuracy, are beyond those of another one. Answer "protects", "leaks more", "paid with accuracy" or "we do not know".
+# Then judge the last two lines of both tables with your function. Does the paper's sentence, *similar trade-offs as IMP*, hold on letters? On photographs?
 
 
 # %%
-def fewest(rows: int, columns: int) -> int:
-    """Both factors with r ≥ 2; the size in between lies between columns and rows."""
+def judge(advantage: tuple[float, float], accuracy: tuple[float, float]) -> str:
+    """Both are (low, high) of a difference; below 0 is less leakage, or less accuracy."""
     raise NotImplementedError
 
 
-checks.check_fewest(fewest)
+checks.check_judge(judge)
 
 # %% [markdown]
-# <details><summary>Hint 1</summary>Between the factors there are k·r₁ numbers. So s₁ = columns / k, r₂ = rows / r₁, and s₂ = k.</details>
-# <details><summary>Hint 2</summary>A factor has rows · s parameters: k·r₁·s₁ = r₁·columns for the first, k·rows for the second.</details>
+# <details><summary>Hint</summary>An interval that holds 0 decides nothing. A lower advantage counts as protection only where the accuracy is not lower for sure.</details>
 # <details><summary>Solution</summary>
 #
 # ```python
-# def fewest(rows, columns):
-#     low, high = min(rows, columns), max(rows, columns)
-#     return min(
-#         r * columns + k * rows
-#         for r in range(2, rows // 2 + 1)
-#         for k in range(1, columns + 1)
-#         if rows % r == 0 and columns % k == 0 and low <= k * r <= high
-#     )
+# def judge(advantage, accuracy):
+#     if advantage[0] <= 0 <= advantage[1]:
+#         return "we do not know"
+#     if advantage[0] > 0:
+#         return "leaks more"
+#     return "paid with accuracy" if accuracy[1] < 0 else "protects"
 # ```
+#
+# A good answer names both numbers: on which side of 0 the advantage lies beside the nearest rounds of IMP, and whether the accuracies were near enough to say so. If letters and photographs disagree, it says that.
 # </details>
 
 # %% [markdown]
@@ -656,7 +509,7 @@ checks.check_fewest(fewest)
 # - Hadamard's matrix is one, Fourier's after a permutation, a random one is not.
 # - Rectangular chains with $r \ge 2$ and the fewest parameters give five of Table 1's six percentages.
 # - Large linear layers of two or three factors save time; our convolutions save parameters only.
-# - Beside dense networks of nearly the same accuracy, the strongest attack's advantage on our butterflies is {{verdict(judged)}} ({{judged}}): {{conclusion}}. And {{on_photographs}}.
+# - At nearly the same accuracy, the strongest attack's advantage on our butterflies is {{verdict(judged)}} ({{judged}}) beside dense networks: {{conclusion}}. And {{on_photographs}}.
 #
 # ## What this does not show
 # - The paper's setting: CIFAR-10, 14,000 members, 300 epochs, dense networks of 87.5 % accuracy, and rates that were tuned for each butterfly (profile `paper` has them). Ours share one recipe.

@@ -17,7 +17,6 @@ from mialib.course.exercises.check import Verdict, check, same_as, shown
 from mialib.defenses.crl import normalized
 from mialib.defenses.relaxloss import soft_loss
 from mialib.metrics import auc
-from mialib.sparsity import chains
 
 LESSONS = sorted(path.stem for path in Path(exercises.__path__[0]).glob("lesson_*.py"))
 CHECKS = {
@@ -130,21 +129,9 @@ def pull_by_autograd(p, classes):
     return -logits.grad[:, 0].numpy()
 
 
-def partners(wanted, labels, rng):
-    order = labels.argsort(kind="stable")
-    count = np.bincount(labels)
-    start = count.cumsum() - count
-    return order[start[wanted] + rng.integers(count[wanted])]
-
-
-def first_of_the_class(wanted, labels, rng):
-    return np.array([np.flatnonzero(labels == one)[0] for one in wanted])
-
-
-def never_the_last(wanted, labels, rng):
-    """As in the authors' code, whose upper end is left out; a class of one would fail there."""
-    places = [np.flatnonzero(labels == one) for one in wanted]
-    return np.array([some[rng.integers(max(len(some) - 1, 1))] for some in places])
+def advised(**changes):
+    answers = {"shop": "DMP, all", "school": "Mixup+MMD", "clinic": "none", "bank": "DP-SGD"}
+    return lambda: answers | changes
 
 
 def least_epsilon(tpr, fpr, delta):
@@ -240,21 +227,24 @@ def first_block_only(entries, x):
     return np.tile(entries[0, 0] @ x.reshape(-1, s)[0], k * t)
 
 
-def fewest(rows, columns, *, least=2, most=None, monotone=True):
-    low, high = sorted((rows, columns)) if monotone else (1, rows * columns)
-    return min(
-        r * columns + k * rows
-        for r in range(least, (most or rows // 2) + 1)
-        for k in range(1, columns + 1)
-        if rows % r == columns % k == 0 and low <= k * r <= high
-    )
+def judge(advantage, accuracy, *, ignore_accuracy=False, by_middle=False):
+    if by_middle:
+        advantage = (sum(advantage), sum(advantage))
+    if min(advantage) <= 0 <= max(advantage):
+        return "we do not know"
+    if min(advantage) > 0:
+        return "leaks more"
+    lost = max(accuracy) < 0 and not ignore_accuracy
+    return "paid with accuracy" if lost else "protects"
 
 
-def any_blocks(rows, columns):
-    """Forgets that k must divide the columns."""
-    low, high = sorted((rows, columns))
-    pairs = [(r, k) for r in range(2, rows // 2 + 1) if rows % r == 0 for k in range(1, columns)]
-    return min(r * columns + k * rows for r, k in pairs if low <= k * r <= high)
+def controls(**changes):
+    pairs = {
+        "centers": ("CRL, acting centers", "ImpRelaxLoss"),
+        "logits": ("ImpRelaxLoss", "soft label alone"),
+        "official": ("CRL, acting centers", "RelaxLoss"),
+    }
+    return lambda: pairs | changes
 
 
 ABSTRACT = {
@@ -291,14 +281,15 @@ RIGHT = [
     ("check_focus_only", focus_only),
     ("check_abstract", lambda: ABSTRACT),
     ("check_lowest_loss", lowest_by_descent),
+    ("check_controls", controls()),
+    ("check_controls", controls(centers=("CRL, acting centers", "CRL, inert centers"))),
     ("check_sharpening", pull_by_autograd),
-    ("check_partners", partners),
+    ("check_choices", advised()),
     ("check_least_epsilon", least_epsilon),
     ("check_prunings_to", prunings_to),
     ("check_false_alarms", alarms),
     ("check_apply_factor", apply_factor),
-    ("check_fewest", fewest),
-    ("check_fewest", lambda *shape: min(map(chains.parameters, chains.chains(*shape, 2)))),
+    ("check_judge", judge),
     ("check_last_of_ties", last_of_ties),
     ("check_verdicts", verdicts),
     ("check_null_band", null_band),
@@ -419,15 +410,30 @@ WRONG = [
     ),
     ("check_sharpening", lambda p, classes: 1 - p, "0 at p = 1/C"),
     (
-        "check_partners",
-        lambda wanted, labels, rng: rng.integers(len(labels), size=len(wanted)),
-        "of class",
+        "check_controls",
+        controls(centers=("CRL, acting centers", "undefended")),
+        "normalised logits, soft label. Is that",
     ),
-    ("check_partners", first_of_the_class, "were due"),
-    ("check_partners", never_the_last, "was drawn 0 times"),
-    ("check_partners", lambda wanted, labels, rng: wanted[:5], "Expected 4000 places"),
-    ("check_partners", lambda wanted, labels, rng: wanted + 0.0, "as whole numbers"),
-    ("check_partners", lambda wanted, labels, rng: wanted + 100, "between 0 and 10"),
+    ("check_controls", controls(centers=("CRL, inert centers", "ImpRelaxLoss")), "differ in: cen"),
+    ("check_controls", controls(logits=("ImpRelaxLoss", "RelaxLoss")), "official relaxing"),
+    ("check_controls", controls(logits=("soft label alone", "ImpRelaxLoss")), "treated one first"),
+    (
+        "check_controls",
+        controls(official=("RelaxLoss", "CRL, acting centers")),
+        "treated one first",
+    ),
+    ("check_controls", controls(official="CRL"), "two of undefended"),
+    ("check_controls", lambda: {}, "found None"),
+    ("check_choices", advised(shop="Mixup+MMD"), "asks for records with labels"),
+    ("check_choices", advised(shop="DMP, synthetic"), "costs too much accuracy"),
+    ("check_choices", advised(shop="none"), "does help"),
+    ("check_choices", advised(school="AdvReg"), "another one leaks less"),
+    ("check_choices", advised(school="DMP, all"), "costs too much accuracy"),
+    ("check_choices", advised(clinic="distillation"), "does not leak less"),
+    ("check_choices", advised(bank="DMP, synthetic"), "holds for every attack"),
+    ("check_choices", advised(bank="LiRA"), "answer one of AdvReg"),
+    ("check_choices", lambda: "DMP, all", "a dictionary by client"),
+    ("check_choices", lambda: {}, "found None"),
     ("check_least_epsilon", one_sided, "the larger ε of the two"),
     ("check_least_epsilon", unbounded, "at least 0"),
     ("check_least_epsilon", lambda tpr, fpr, delta: tpr - fpr, "the larger ε of the two"),
@@ -448,10 +454,12 @@ WRONG = [
     ("check_apply_factor", lambda entries, x: apply_factor(-entries, x), "ordinary matrix"),
     ("check_apply_factor", first_block_only, "its own columns"),
     ("check_apply_factor", places_before_columns, "over k, then s, then t"),
-    ("check_fewest", lambda *shape: fewest(*shape, monotone=False), "must lie between"),
-    ("check_fewest", lambda *shape: fewest(*shape, least=1, most=shape[0]), "neither 1 nor 16"),
-    ("check_fewest", any_blocks, "must divide"),
-    ("check_fewest", lambda rows, columns: rows * columns, "expected 3200, found 36864"),
+    ("check_judge", lambda a, b: judge(a, b, ignore_accuracy=True), "so is the accuracy"),
+    ("check_judge", lambda a, b: judge(a, b, by_middle=True), "holds 0"),
+    ("check_judge", lambda a, b: "protects" if a[1] < 0 else "leaks more", "so is the accuracy"),
+    ("check_judge", lambda a, b: "yes", "answer one of protects"),
+    ("check_judge", lambda a, b: judge(a, (b[0], b[0])), "and the accuracy is not"),
+    ("check_judge", lambda a, b: judge((-a[1], -a[0]), b), "expected 'protects'"),
     (
         "check_last_of_ties",
         lambda descending: np.sort(np.unique(-descending, return_index=True)[1]),

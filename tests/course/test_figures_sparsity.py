@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from mialib.course import figures, plots
+from mialib.course.figures.levels import LOOKS
 from mialib.course.figures.sparsity import short_layer
+from mialib.course.plots.palette import COLORS, MARKERS
 from mialib.sparsity import chains
 from small_pictures import FACTORS, PICTURES, PRODUCT, network_parameters, pipeline, round_view
 
@@ -110,3 +113,30 @@ def test_matched_trainings_tell_their_means():
     }
     assert "S = 1, butterfly 0.65" in picture.alt
     assert picture.caption.startswith("Highest advantage: a marker for each training")
+
+
+def test_panels_have_a_kind_each_and_keep_its_colour():
+    picture = PICTURES["defense_panels"]()
+    assert picture.numbers["pruned (IMP) 1 accuracy"] == pytest.approx(56.0)
+    assert "dense 0 accuracy" not in picture.numbers
+    assert "2 panels of defense level" in picture.alt
+    figure = Figure()
+    picture.draw(figure)
+    (narrow,) = [one for one in figure.axes[1].lines if one.get_marker() == MARKERS[4]]
+    assert narrow.get_color() == COLORS[4]
+    assert len(set(LOOKS.values())) == len(LOOKS)
+
+
+def test_a_fan_opens_from_the_steepest_to_the_flattest_slope():
+    picture = PICTURES["slope_fan"]()
+    assert picture.numbers == {"measured": -2.0, "printed": -3.25}
+    assert "Slope -2.00 [-3.00, -1.00], printed -3.25" in picture.alt
+    figure = Figure()
+    picture.draw(figure)
+    (axes,) = figure.axes
+    (fan,) = axes.collections
+    edge = fan.get_paths()[0].vertices
+    left = edge[np.isclose(edge[:, 0], axes.get_xlim()[0])]
+    middle = 56.0  # Every point of these lies there.
+    opening = np.ptp(left[:, 1])
+    assert opening == pytest.approx(2.0 * (middle - axes.get_xlim()[0]))

@@ -29,6 +29,30 @@ def test_charts_say_the_numbers_that_they_show():
     assert "0.500 [0.400, 0.600]" in PICTURES["comparison"]().alt
 
 
+def texts_of(picture: plots.Picture) -> dict[str, tuple[float, float]]:
+    """What is written in its only axes, and where: at a share of them, or at a place."""
+    figure = Figure()
+    picture.draw(figure)
+    (axes,) = figure.axes
+    return {text.get_text(): getattr(text, "xy", text.get_position()) for text in axes.texts}
+
+
+def test_names_at_the_ends_of_curves_do_not_cover_each_other():
+    curves = {"low": [0.0, 0.5], "same": [1.0, 0.5], "high": [0.5, 1.0]}
+    axes = {"xlabel": "x", "ylabel": "y"}
+    written = texts_of(plots.lines([0, 1], curves, direct="ends", **axes))
+    heights = [written[name][1] for name in ("low", "same", "high")]
+    assert np.diff(heights).min() >= 0.08 - 1e-9
+    assert texts_of(plots.lines([0, 1], curves, **axes)) == {}
+
+
+def test_names_stand_on_their_curves_where_these_are_farthest_apart():
+    x = np.linspace(0, 1, 101)
+    curves = {"arch": x * (1 - x), "floor": 0 * x}
+    written = texts_of(plots.lines(x, curves, xlabel="x", ylabel="y", direct="gap"))
+    assert written == {"arch": (0.5, 0.25), "floor": (0.5, 0.0)}
+
+
 def test_a_comparison_of_differences_does_not_speak_of_chance():
     picture = PICTURES["comparison of differences"]()
     assert picture.caption == "Change with 95 % intervals; dotted: no difference."

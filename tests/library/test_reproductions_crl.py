@@ -158,7 +158,7 @@ def test_centers_that_act_are_not_taken_for_inert_ones():
 
 def test_the_pulls_of_fig_2_follow_from_the_formula():
     """With p_y held fixed, (a) pulls along c − q, (b) against it, and (c) towards p_y·c."""
-    batch = drawings._gathered(drawings.data.load("digits", size=300), seed=0)
+    batch = drawings.gathered(drawings.data.load("digits", size=300), seed=0)
     picture = drawings._scenarios(batch)
     q, y = batch.places.numpy(), batch.labels.numpy()
     c = batch.centers.numpy()[y]

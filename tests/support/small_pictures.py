@@ -341,6 +341,19 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "defense_plane with slopes": lambda: defense_plane(
         labels={"IMP": ["64 %", "41 %"]}, slopes={"fitted": (-1.0, 56.0, 50.0)}
     ),
+    "defense_panels": lambda: figures.defense_panels(
+        {"pruned (IMP)": [LEVEL, LEVEL], "dense, narrow": [LEVEL]},
+        star=LEVEL,
+        labels={"dense, narrow": ["width 2"]},
+        columns=2,
+    ),
+    "slope_fan": lambda: figures.slope_fan(
+        [LEVEL, LEVEL],
+        star=LEVEL,
+        labels=["64 %", ""],
+        measured=Estimate(-2.0, -3.0, -1.0),
+        printed=-3.25,
+    ),
     "labelled_factor": lambda: figures.labelled_factor(chains.Factor(16, 24, 2, 3, 4)),
     "matched_trainings": lambda: figures.matched_trainings(
         {"S = 1": {"butterfly": [0.6, 0.7], "dense": [0.2, 0.3]}, "S = 2": {"butterfly": [0.5]}},

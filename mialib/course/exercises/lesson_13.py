@@ -1,11 +1,10 @@
-"""The self-checks of lesson 13: a factor as small blocks, and the fewest parameters of two."""
+"""The self-checks of lesson 13: a factor as small blocks, and a verdict from two intervals."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mialib.course.exercises.check import Answer, check
-from mialib.sparsity import chains
 
 ONE_BLOCK = "One block is an ordinary matrix."
 OWN_COLUMNS = "Each block sees its own columns only."
@@ -36,38 +35,38 @@ def _advice(k: int, t: int) -> str:
     return OWN_COLUMNS if k > 1 else ONE_BLOCK
 
 
+# Exercise 13.2: intervals of a difference in highest advantage and in accuracy, and the verdict.
+LOWER = (-0.34, -0.31)
+HIGHER = (0.07, 0.30)
+OPEN = (-0.15, 0.08)
+VERDICTS = {
+    (LOWER, OPEN): "protects",
+    (LOWER, HIGHER): "protects",
+    (LOWER, (-0.052, 0.0)): "protects",
+    (LOWER, (-0.12, -0.04)): "paid with accuracy",
+    (HIGHER, OPEN): "leaks more",
+    (HIGHER, LOWER): "leaks more",
+    (HIGHER, HIGHER): "leaks more",
+    (OPEN, LOWER): "we do not know",
+    (OPEN, HIGHER): "we do not know",
+    ((-0.1, 0.0), OPEN): "we do not know",
+}
+WHY = {
+    "protects": "The advantage is lower for sure, and the accuracy is not.",
+    "paid with accuracy": "The advantage is lower, and so is the accuracy, both for sure.",
+    "leaks more": "The advantage is higher for sure, whatever the accuracy.",
+    "we do not know": "The interval of the advantage holds 0.",
+}
+
+
 @check
-def check_fewest(answer: Answer) -> str | None:
-    """Exercise 13.2: as the library's search; each usual mistake finds another number."""
-    for rows, columns in ((64, 576), (16, 144), (32, 144), (12, 12), (6, 4), (10, 36)):
-        expected = chains.parameters(chains.smallest(rows, columns, 2))
-        count = answer(rows, columns)
-        if count == expected:
-            continue
-        case = f"For {rows}×{columns} expected {expected}, found {count}."
-        if count == _least(rows, columns, monotone=False):
-            between = f"between {columns} and {rows}"
-            return f"{case} The size between the factors, k·r, must lie {between}."
-        if count == _least(rows, columns, ends=True):
-            return f"{case} Both factors need r ≥ 2: r₁ may be neither 1 nor {rows}."
-        return f"{case} k must divide the columns, and r₁ the rows."
+def check_judge(answer: Answer) -> str | None:
+    """Exercise 13.2: a lower advantage protects only where it was not paid with accuracy."""
+    for (advantage, accuracy), expected in VERDICTS.items():
+        found = answer(advantage, accuracy)
+        case = f"For an advantage of {list(advantage)} and an accuracy of {list(accuracy)}"
+        if found not in WHY:
+            return f"{case} answer one of {', '.join(WHY)}; found {found!r}."
+        if found != expected:
+            return f"{case} expected {expected!r}, found {found!r}. {WHY[expected]}"
     return None
-
-
-def _least(rows: int, columns: int, *, monotone: bool = True, ends: bool = False) -> int:
-    """What a mistake finds: k·r that need not lie between the sizes, or r₁ that may be trivial."""
-    if monotone:
-        low, high = sorted((rows, columns))
-    else:
-        low, high = 1, rows * columns
-    counts = []
-    for r in _divisors(rows):
-        for k in _divisors(columns):
-            trivial = r in (1, rows)
-            if low <= k * r <= high and (ends or not trivial):
-                counts.append(r * columns + k * rows)
-    return min(counts)
-
-
-def _divisors(n: int) -> list[int]:
-    return [d for d in range(1, n + 1) if n % d == 0]

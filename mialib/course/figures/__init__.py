@@ -12,7 +12,8 @@
 | `relaxation` | CRL's scenarios, the phases of a relaxed loss, three knobs together |
 | `boundary` | distances to the decision boundary, and of features to the origin |
 | `privacy` | what differential privacy promises, and the ceiling of a guarantee |
-| `sparsity` | the pipeline of pruning, one round, defense against accuracy |
+| `sparsity` | the pipeline of pruning, one round |
+| `levels` | defense level against accuracy: a plane, a panel for each kind, a slope |
 | `arena` | every defense by accuracy, leak and price; two at the same accuracy |
 | `versus` | paper versus code: all differences, and one of them |
 | `accusing` | whom one threshold accuses in a crowd with few members |
@@ -39,6 +40,7 @@ from mialib.course.figures.butterfly import (
     matrix_product,
     network_parameters,
 )
+from mialib.course.figures.levels import defense_panels, defense_plane, slope_fan
 from mialib.course.figures.planes import attack_planes
 from mialib.course.figures.points import (
     Point,
@@ -59,7 +61,7 @@ from mialib.course.figures.sensitivity import (
     sensitivity_histograms,
     two_normals,
 )
-from mialib.course.figures.sparsity import defense_plane, pipeline, round_view
+from mialib.course.figures.sparsity import pipeline, round_view
 from mialib.course.figures.tradeoff import Move, board, moves, p1_map
 from mialib.course.figures.tuning import (
     arm_curves,

@@ -48,7 +48,7 @@ def features(models: Mapping[str, FeaturePlane]) -> Picture:
         f"Medians: {spoken(numbers)}.",
         caption=f"Distances of {SHOWN} records' features per group to the origin and to the "
         "decision boundary, negative when misclassified. The scales differ.",
-        size=(8.6, 3.4),
+        size=(8.2, 3.4),
         numbers=numbers,
     )
 
@@ -94,7 +94,7 @@ def margins(settings: Mapping[str, Results], *, columns: int) -> Picture:
         caption="Distance of each record's features to the decision boundary, negative when "
         "misclassified, over all trainings. Overlap: the area under both histograms, with bins of "
         f"{width:g}.",
-        size=(8.6, 0.9 + 1.6 * rows_of(len(settings), columns)),
+        size=(8.2, 0.9 + 1.6 * rows_of(len(settings), columns)),
         numbers=numbers,
     )
 

@@ -127,7 +127,7 @@ def matrix_product(
         for axes, (name, matrix) in zip(row, panels.items(), strict=True):
             is_ruled = grid > 0 and matrix.shape[1] == panels[last].shape[1]
             _draw_matrix(axes, matrix, grid if is_ruled else 0)
-            axes.set_title(f"= {name}" if name == last else name, loc="center")
+            axes.set_title(f"= {name}" if name == last else name, loc="center", fontsize=13)
             size = f"{matrix.shape[0]}×{matrix.shape[1]}"
             axes.set_xlabel(f"{size}: {entries[name]:,}", fontsize=9)
         if title:
@@ -144,7 +144,7 @@ def matrix_product(
         alt=f"A row of matrices, {alt}".strip(),
         caption=f"{last} as a product of {len(factors)} factors. Below each: its size, and how "
         "many entries differ from 0 (black: positive, orange: negative).",
-        size=(9.0, height or 8.4 * tallest + 0.75),
+        size=(8.2, height or 7.6 * tallest + 0.8),
         numbers={f"{name} entries": float(count) for name, count in entries.items()},
     )
 
@@ -201,7 +201,7 @@ def network_parameters(
         caption=f"{title}: {sum(sparse):,} parameters in the convolutions instead of "
         f"{sum(dense):,}; the whole network keeps {counted[at - 1]:.2f} % of its parameters "
         "(ringed).",
-        size=(8.6, 3.1),
+        size=(8.2, 3.1),
         numbers={"remaining": counted[at - 1], "parameters": float(sum(sparse))},
     )
 
@@ -212,6 +212,7 @@ def _draw_layers(axes: Axes, dense: Sequence[int], sparse: Sequence[int]) -> Non
     axes.bar(places, dense, label="dense", **pale)
     axes.bar(places, sparse, color=COLOR["target"], width=0.5, label="now")
     axes.set(yscale="log", ylim=(200, 90_000))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set(xlabel="3×3 convolution, from the input on", ylabel="parameters")
     axes.minorticks_off()
     axes.set_xticks(places[::3])

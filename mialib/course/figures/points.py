@@ -39,7 +39,7 @@ CHOSEN = "chosen, in the table"
 # Places in the palette; the second colour is the shadow's, whose threshold is drawn below.
 LOOKS = {YOURS: 2, CHOSEN: 3}
 BARS = 20
-WIDTH = 9.0  # of both pictures, in inches
+WIDTH = 8.3  # of both pictures, in inches
 HIGH = 3.4  # the upper one
 LOW = 2.9  # the lower one
 HIGHEST = {"advantage": "highest advantage", "auc": "highest AUC"}
@@ -270,7 +270,7 @@ def point_calls(point: Point, attack: str, *, quantile: float) -> Picture:
         histogram.axvline(1 - calls.share, color=COLOR["mark"])
         shadow = {"color": COLOR["shadow"], "linestyle": LINE["shadow"]}
         histogram.axvline(1 - fitted.share, **shadow, label="shadow's threshold")
-        histogram.legend(loc="upper left", ncols=2, fontsize=8)
+        histogram.legend(loc="upper left", fontsize=9)
         histogram.set_title(attack)
         draw_confusion(table, calls.tpr, calls.fpr, members, non_members)
         log.plot(curve.fpr, curve.tpr, color=COLOR["target"], linestyle=LINE["target"])
@@ -310,7 +310,7 @@ def _draw_ranks(axes: Axes, shares: np.ndarray, is_member: np.ndarray) -> None:
     chance = {"color": COLOR["chance"], "linestyle": LINE["chance"], "linewidth": 1.2}
     axes.axhline(is_member.sum() / BARS, **chance)
     _, tallest = axes.get_ylim()
-    axes.set(xlim=(0, 1), ylim=(0, 1.4 * tallest))  # The legend stands above the bars.
+    axes.set(xlim=(0, 1), ylim=(0, 1.7 * tallest))  # The legend stands above the bars.
     axes.set(xlabel="share of records that score lower", ylabel="records")
 
 

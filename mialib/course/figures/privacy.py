@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 
 from mialib.course.plots.game import roc_axes
-from mialib.course.plots.palette import COLOR, CURVES
+from mialib.course.plots.palette import COLOR, CURVES, LINE
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import joint_legend
 from mialib.course.plots.spoken import listed
@@ -83,10 +83,14 @@ def promise(reached: Mapping[str, Reach], *, epsilon: float, delta: float) -> Pi
 
     ε is refuted where the thin line of what is sure enters the grey.
     """
+    defended = [name for name in reached if name != "undefended"]
+    styles: dict[str, Any] = dict(zip(defended, CURVES, strict=False))
+    styles["undefended"] = (COLOR["mark"], LINE["mark"])
 
     def draw(figure: FigureBase) -> None:
         accuse, clear = figure.subplots(1, 2)
-        for (name, one), (color, line) in zip(reached.items(), CURVES, strict=False):
+        for name, one in reached.items():
+            color, line = styles[name]
             style = {"color": color, "linestyle": line, "label": name}
             _draw_reach(accuse, one, style)
             _draw_reach(clear, one.mirrored(), style)
@@ -148,7 +152,7 @@ def _draw_ruled_out(axes: Axes, epsilon: float, delta: float) -> None:
     x = np.geomspace(FLOOR, 1, 100)
     limit = np.minimum(np.exp(epsilon) * x + delta, 1)
     axes.fill_between(x, limit, 1, **RULED_OUT, label=f"ruled out by ε = {epsilon:.3g}")
-    axes.plot(x, limit, color=COLOR["mark"], linewidth=1.2)
+    axes.plot(x, limit, color=COLOR["chance"], linewidth=1.2)
 
 
 def ceilings(

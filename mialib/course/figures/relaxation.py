@@ -18,7 +18,7 @@ from matplotlib.patches import Circle
 
 from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS
 from mialib.course.plots.picture import Picture
-from mialib.course.plots.pieces import panel_grid
+from mialib.course.plots.pieces import panel_grid, rows_of
 from mialib.course.plots.spoken import spoken
 from mialib.course.plots.tables import draw_cells
 from mialib.results import Results
@@ -50,7 +50,7 @@ def scenarios(
                 _draw_center(axes, centers[kind], radius, COLORS[place])
             axes.plot(0, 0, "+", color=COLOR["mark"], markersize=10)
             axes.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), aspect="equal")
-            axes.set(title=title, xlabel="first feature")
+            axes.set(title=title, xlabel="first feature", xticks=[-1, 0, 1])
         panels[0].set_ylabel("second feature")
 
     numbers = _distances_to_centers(places, centers[labels], pulls, radius)
@@ -139,7 +139,7 @@ def phases(panels: Mapping[str, Phase]) -> Picture:
         f"{LAST} epochs: {spoken(numbers)}.",
         caption="Above: the mean loss of an epoch's batches, over all trainings, and its threshold "
         "α (dotted). Below: the share of batches under α. The scales of the losses differ.",
-        size=(9.4, 3.6),
+        size=(8.2, 3.6),
         numbers=numbers,
     )
 
@@ -197,7 +197,7 @@ def joint_sweep(cells: Mapping[Knobs, Mapping[str, float]]) -> Picture:
         alt=f"{len(titles)} tables by τ_rcl and α_rcl (down) and λ (along). {spoken(numbers)}.",
         caption="Each table has one number of every setting; the darker, the larger among those of "
         "the table.",
-        size=(7.8, 4.4),
+        size=(7.8, 0.6 + 1.9 * rows_of(len(titles), 2)),
         numbers=numbers,
     )
 

@@ -1,33 +1,28 @@
-"""Pruned networks, after the sparsity paper.
+"""Pruned networks, after the sparsity paper; `levels` has its planes.
 
 | function | what it draws |
 |---|---|
 | `pipeline` | whose records train what, and who attacks whom (Fig. 2) |
 | `round_view` | one round: how much of each layer remains, and one layer's mask |
-| `defense_plane` | defense level against accuracy (Fig. 1) |
 
-    points = [(one.accuracy(), one.defense_level()) for one in pruned.settings()]
-    show(defense_plane({"pruned": points}, star=(dense.accuracy(), dense.defense_level())))
+    sides = {"target": target.side_records(), "shadow": shadow.side_records()}
+    show(pipeline(sides, networks, "discriminator"))
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 from matplotlib.patches import FancyArrowPatch, Rectangle
-from matplotlib.patheffects import withStroke
 
-from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS
+from mialib.course.plots.palette import COLOR, LINE
 from mialib.course.plots.picture import Picture
-from mialib.course.plots.pieces import Band, band_of, counted, numbers_of_points, write_beside
-from mialib.course.plots.spoken import listed, spoken_points
-from mialib.estimates import Estimate
+from mialib.course.plots.spoken import listed
 
-Point = tuple[Estimate, Estimate]  # test accuracy, a share, and defense level, as results tell them
 Place = tuple[float, float]
 
 
@@ -94,7 +89,7 @@ def pipeline(sides: Mapping[str, Any], networks: Mapping[str, Any], discriminato
         f"target. Sizes: {told}.",
         caption="Target above, shadow below; both are trained, and pruned, in the same way on "
         "other records.",
-        size=(8.6, 3.6),
+        size=(8.2, 3.6),
         numbers={**sizes, **{f"{name} parameters": n for name, n in parameters.items()}},
     )
 
@@ -128,7 +123,7 @@ def _draw_box(axes: Axes, box: Box, text: str, color: str) -> None:
     outline = Rectangle((box.x, box.y), box.width, box.height, fill=False, color=color, linewidth=2)
     axes.add_patch(outline)
     middle = (box.x + box.width / 2, box.y + box.height / 2)
-    axes.text(*middle, text, ha="center", va="center", fontsize=9.5)
+    axes.text(*middle, text, ha="center", va="center", fontsize=9)
 
 
 def _draw_arrow(axes: Axes, start: Place, end: Place, text: str, color: str) -> None:
@@ -171,7 +166,7 @@ def round_view(
         caption="Left: the share of each layer that remains, in the order of the network; dotted: "
         "all layers together. Right: the mask of the dark bar's layer, black where a weight "
         "remains.",
-        size=(9.6, 2.9),
+        size=(8.2, 2.9),
         numbers={
             **{f"{name} remaining": share for name, share in shares.items()},
             "kept": kept,
@@ -184,7 +179,7 @@ def _draw_shares(axes: Axes, shares: Mapping[str, float], dark: str, overall: fl
     names = [short_layer(name) for name in shares]
     colors = [COLOR["mark"] if name == dark else COLOR["target"] for name in shares]
     percent = [100 * share for share in shares.values()]
-    axes.vlines(range(len(names)), 0, percent, color=colors, linewidth=14)
+    axes.vlines(range(len(names)), 0, percent, color=colors, linewidth=10)
     axes.axhline(100 * overall, color=COLOR["chance"], linestyle=LINE["chance"])
     axes.set(ylim=(0, 100), ylabel="percent that remains", xlim=(-0.7, len(names) - 0.3))
     axes.set_xticks(range(len(names)), names, fontsize=9, rotation=90)
@@ -201,110 +196,3 @@ def short_layer(name: str) -> str:
     for long, abbreviation in short.items():
         name = name.replace(long, abbreviation)
     return "stem" if name == "0" else name
-
-
-# The plane.
-
-
-class Slope(NamedTuple):
-    """A line through the point (x, y), both in percent."""
-
-    slope: float
-    x: float
-    y: float
-
-
-def defense_plane(
-    series: Mapping[str, Sequence[Point]],
-    *,
-    star: Point,
-    labels: Mapping[str, Sequence[str]] | None = None,
-    slopes: Mapping[str, tuple[float, float, float]] | None = None,
-) -> Picture:
-    """Fig. 1: defense level against accuracy, by series; the star is the dense network.
-
-    A point is (accuracy, defense level), as `Results` tells them; the axis shows the accuracy in
-    percent. `labels` writes beside the points of a series; `slopes` are lines as in `Slope`.
-    """
-    everyone = {"dense": [star], **series}
-    percent = {name: [_in_percent(one) for one in points] for name, points in everyone.items()}
-
-    def draw(figure: FigureBase) -> None:
-        axes = figure.subplots()
-        for place, (name, points) in enumerate(percent.items()):
-            _draw_levels(axes, points, (labels or {}).get(name, ()), name, place)
-        _frame(axes, [point for points in percent.values() for point in points])
-        _draw_slopes(axes, {name: Slope(*line) for name, line in (slopes or {}).items()})
-        axes.set(xlabel="test accuracy in percent", ylabel="defense level D")
-        figure.legend(loc="outside right upper")
-
-    told = listed(f"{name}: {spoken_points(some, 'z.1f')}" for name, some in percent.items())
-    numbered = {name: points for name, points in percent.items() if name in series}
-    return Picture(
-        draw,
-        alt=f"Scatter plot of defense level against test accuracy. {told}.",
-        caption="Points: means over trainings; thin crosses: 95 % intervals over trainings and "
-        "records, cut off at the frame. The upper right is best.",
-        size=(8.2, 4.0),
-        numbers=numbers_of_points(counted(numbered), "accuracy", "defense"),
-    )
-
-
-def _in_percent(point: Point) -> Point:
-    accuracy, level = point
-    value, low, high = (100 * number for number in accuracy.triple)
-    return Estimate(value, low, high), level
-
-
-def _frame(axes: Axes, points: Sequence[Point]) -> None:
-    """Show all points; an interval of few trainings may reach beyond the frame."""
-    places = np.array([(accuracy.value, level.value) for accuracy, level in points])
-    low = places.min(axis=0)
-    high = places.max(axis=0)
-    margin = np.maximum(0.15 * (high - low), 3.0)
-    left, bottom = low - margin
-    right, top = high + margin
-    axes.set(xlim=(left, right), ylim=(bottom, top))
-
-
-def _draw_slopes(axes: Axes, slopes: Mapping[str, Slope]) -> None:
-    """Lines over the whole plane, which keeps its limits."""
-    limits = axes.axis()
-    for style, (name, line) in zip(("-", "--"), slopes.items(), strict=False):
-        grey = {"color": COLOR["chance"], "linestyle": style, "linewidth": 1}
-        axes.axline((line.x, line.y), slope=line.slope, label=name, **grey)
-    axes.axis(limits)
-
-
-def _draw_levels(
-    axes: Axes, points: Sequence[Point], texts: Sequence[str], name: str, place: int
-) -> None:
-    """The series at `place`, joined in its order; the first, the dense network, is a star."""
-    accuracy = band_of(point[0] for point in points)
-    level = band_of(point[1] for point in points)
-    color = COLORS[place - 1] if place else COLOR["mark"]
-    _draw_crosses(axes, accuracy, level, color)
-    axes.plot(accuracy.value, level.value, color=color, linewidth=1, alpha=0.5)
-    axes.plot(
-        accuracy.value,
-        level.value,
-        color=color,
-        linestyle="none",
-        marker=MARKERS[place - 1] if place else "*",
-        markersize=6 if place else 13,
-        label=name,
-        zorder=3,
-    )
-    at = zip(accuracy.value, level.value, strict=True)
-    # Neighbouring series write on different sides: below at the left, above at the right.
-    offset, across = ((-5, -12), "right") if place % 2 else ((5, 5), "left")
-    outline = [withStroke(linewidth=2.5, foreground="white")]
-    style = {"fontsize": 9, "color": color, "path_effects": outline, "zorder": 4}
-    write_beside(axes, texts, at, offset=offset, ha=across, **style)
-
-
-def _draw_crosses(axes: Axes, accuracy: Band, level: Band, color: str) -> None:
-    """Thin and pale: intervals of neighbours overlap."""
-    style = {"color": color, "linewidth": 0.7, "alpha": 0.5}
-    axes.hlines(level.value, accuracy.low, accuracy.high, **style)
-    axes.vlines(accuracy.value, level.low, level.high, **style)

@@ -64,7 +64,7 @@ def board(standings: Mapping[str, Standing]) -> Picture:
         alt=f"Bars in four columns, a row for each defense. {told}.",
         caption="Means over the trainings. Dotted: the undefended model. Each column has the "
         "attack that gets furthest by its number.",
-        size=(8.4, 0.75 + 0.34 * len(standings)),
+        size=(8.2, 0.75 + 0.34 * len(standings)),
         numbers=numbers,
     )
 

@@ -16,7 +16,17 @@ from numpy.typing import ArrayLike
 
 from mialib.course.plots.palette import COLOR, COLORS, CURVES, LINE, MARKERS, group
 from mialib.course.plots.picture import Picture
-from mialib.course.plots.pieces import Band, Curve, band_of, draw_curve, name_rows
+from mialib.course.plots.pieces import (
+    Band,
+    Curve,
+    NamedCurve,
+    band_of,
+    draw_curve,
+    name_ends,
+    name_in_gap,
+    name_rows,
+    write_plain_ticks,
+)
 from mialib.course.plots.spoken import capital, listed
 from mialib.estimates import Estimate
 
@@ -94,7 +104,7 @@ def _use_log_ticks(axes: Axes) -> None:
     """A logarithmic axis whose ticks are written as numbers, not as powers."""
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    write_plain_ticks(axes.xaxis)
     axes.minorticks_off()
 
 
@@ -112,28 +122,38 @@ def lines(
     mark: float | None = None,
     roles: bool = False,
     log: str = "",
+    direct: str = "",
 ) -> Picture:
     """Curves over x, with a band where they are estimates.
 
     `mark` is a place on the axis, and `log` is "x", "y" or "xy". With `roles`, the curves are named
-    by the roles that have colours of their own: member, non_member, … A NaN leaves a gap.
+    by the roles that have colours of their own: member, non_member, … A NaN leaves a gap. `direct`
+    names the curves at their right ends ("ends") or where they are farthest apart ("gap"), instead
+    of in a legend.
     """
     x = np.asarray(x, float)
     bands = {name: band_of(curve) for name, curve in curves.items()}
 
     def draw(figure: FigureBase) -> None:
         axes = figure.subplots()
+        named = []
         for place, (name, band) in enumerate(bands.items()):
             color, line = (COLOR[name], LINE[name]) if roles else CURVES[place]
             marker = MARKERS[place] if len(x) <= FEW else None
             label = group(name) if roles else name.replace("_", "-")
             style = {"marker": marker, "markersize": 4, "label": label}
             draw_curve(axes, x, band, color=color, line=line, **style)
+            named.append(NamedCurve(label, band.value, color))
         if mark is not None:
             axes.axvline(mark, color=COLOR["mark"], linewidth=1)
         axes.set(xlabel=xlabel, ylabel=ylabel)
         _scale(axes, x, log)
-        figure.legend(loc="outside upper center", ncols=min(len(bands), 3))
+        if direct == "ends":
+            name_ends(axes, named)
+        elif direct == "gap":
+            name_in_gap(axes, x, named)
+        else:
+            figure.legend(loc="outside upper center", ncols=min(len(bands), 3))
 
     course = listed(_course(name, band) for name, band in bands.items())
     marked = "" if mark is None else f" A vertical line marks {mark:g}."
@@ -149,6 +169,7 @@ def lines(
 def _scale(axes: Axes, x: np.ndarray, log: str) -> None:
     for axis in log:
         axes.set(**{f"{axis}scale": "log"})
+        write_plain_ticks(axes.yaxis if axis == "y" else axes.xaxis)
     axes.minorticks_off()
     if log and len(x) <= FEW:
         axes.set_xticks(x, [f"{tick:g}" for tick in x])

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from mialib import metrics
 from mialib.course.plots.palette import COLOR, CURVES, HATCH, LINE, group
 from mialib.course.plots.picture import Picture
+from mialib.course.plots.pieces import write_plain_ticks
 from mialib.course.plots.spoken import capital, listed
 from mialib.errors import check_range
 
@@ -134,6 +135,9 @@ def roc_axes(axes: Axes, log: bool, floor: float = 1e-3) -> None:
     scale = "log" if log else "linear"
     limits = (floor if log else 0, 1)
     axes.set(xscale=scale, yscale=scale, xlim=limits, ylim=limits)
+    if log:
+        write_plain_ticks(axes.xaxis)
+        write_plain_ticks(axes.yaxis)
     axes.set(xlabel="false positive rate", ylabel="true positive rate")
     axes.minorticks_off()
     axes.set_box_aspect(1)

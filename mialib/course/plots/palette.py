@@ -65,6 +65,17 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
 }
 DPI = 110
+SHADE = 0.62  # of a colour's brightness: what is left where it writes a text
+
+
+def darker(color: str) -> str:
+    """The same hue, dark enough to be read as a text on white.
+
+    >>> darker("#E69F00")
+    '#8f6300'
+    """
+    red, green, blue = (int(color[k : k + 2], 16) for k in (1, 3, 5))
+    return "#" + "".join(f"{round(SHADE * part):02x}" for part in (red, green, blue))
 
 
 def group(role: str) -> str:

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import FigureBase
+from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike
 
-from mialib.course.plots.palette import COLOR, LINE
+from mialib.course.plots.palette import COLOR, LINE, darker
 from mialib.estimates import Estimate
 
 Number = float | Estimate
@@ -84,6 +86,47 @@ def draw_curve(axes: Axes, x: np.ndarray, band: Band, *, color: str, line: Any, 
     """A curve and, paler, its band."""
     axes.fill_between(x, band.low, band.high, color=color, alpha=0.18, linewidth=0)
     axes.plot(x, band.value, color=color, linestyle=line, **style)
+
+
+class NamedCurve(NamedTuple):
+    """A curve (n,), and what is written beside it."""
+
+    text: str
+    y: np.ndarray
+    color: str
+
+
+def name_ends(axes: Axes, curves: Sequence[NamedCurve], *, apart: float = 0.08) -> None:
+    """Write names at the right ends of curves, in their colours, instead of a legend.
+
+    Names that would cover each other move `apart`, which is a share of the axes' height.
+    """
+    to_share = axes.transScale + axes.transLimits
+    right = axes.get_xlim()[1]
+    heights = [float(to_share.transform((right, curve.y[-1]))[1]) for curve in curves]
+    lowest = -np.inf
+    for place in np.argsort(heights):
+        lowest = max(heights[place], lowest + apart)
+        curve = curves[place]
+        style = {"color": darker(curve.color), "va": "center", "transform": axes.transAxes}
+        axes.text(1.01, lowest, curve.text, **style)
+
+
+def name_in_gap(axes: Axes, x: np.ndarray, curves: Sequence[NamedCurve]) -> None:
+    """Write names on curves that meet at their ends, where they are farthest apart."""
+    heights = np.sort([curve.y for curve in curves], axis=0)  # (curves, n)
+    gaps = np.diff(heights, axis=0).min(axis=0)
+    inner = slice(len(x) // 12, len(x) * 3 // 4)  # A name needs room to its right.
+    at = inner.start + int(np.argmax(gaps[inner]))
+    outline = [withStroke(linewidth=3, foreground="white")]
+    for curve in curves:
+        style = {"color": darker(curve.color), "va": "bottom", "path_effects": outline}
+        write_beside(axes, [curve.text], [(x[at], curve.y[at])], offset=(3, 2), **style)
+
+
+def write_plain_ticks(axis: Axis) -> None:
+    """0.01 on a logarithmic axis, not a power of ten, whose exponent is too small to read."""
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
 def draw_dotted_cross(axes: Axes, x: float, y: float) -> None:

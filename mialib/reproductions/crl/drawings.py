@@ -6,28 +6,19 @@ measured. Fig. 3 is drawn from the histories of trainings: how often each loss w
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
-
-import numpy as np
 import torch
-from torch import Tensor, nn
 
-from mialib import data, models, progress
+from mialib import data
 from mialib.course import figures
+from mialib.course.gathering import GATHERING, Gathered, gathered
 from mialib.course.plots.picture import Picture
-from mialib.data import Records
 from mialib.defenses import CRL
-from mialib.defenses.crl import CRLState, normalized
-from mialib.query import to_device
 from mialib.reproductions.comparing import SHARE, over_trainings
 from mialib.reproductions.crl.common import ACTIVE, DEFAULT, PLANS, components, usual
 from mialib.reproductions.items import Evidence, Item, Line, Made
 from mialib.results import Results
-from mialib.training import Recipe, Training, fit
 
 SEEDS = 3
-CLASSES = (5, 7, 9)  # that are drawn
-RECORDS = 45  # of these, at most
 # Which loss pulls in each scenario: α_rcl below every center loss or above it, and the epoch.
 SCENARIOS = {
     "(a) L_ct > α_rcl": (0.0, 1),
@@ -36,56 +27,16 @@ SCENARIOS = {
 }
 
 
-class Gathered(NamedTuple):
-    """A batch of a trained network: normalised features (n, 2), logits, labels and centers."""
-
-    places: Tensor
-    logits: Tensor
-    labels: Tensor
-    centers: Tensor
-
-
-class WatchedCRL(CRL):
-    """CRL that hands out its centers, which are thrown away after training."""
-
-    handed_out: ClassVar[list[Tensor]] = []
-
-    def prepare(self, training: Training[CRLState]) -> CRLState:
-        state = super().prepare(training)
-        self.handed_out.append(state.centers)
-        return state
-
-
-GATHERING = WatchedCRL(alpha_rce=0.5, alpha_rcl=0.3, lam=1.0)
-
-
 def fig_2(evidence: Evidence) -> Made:
     """Where each scenario pulls the records of three classes."""
     digits = data.load("digits", size=300)
-    drawn = [_scenarios(_gathered(digits, seed)) for seed in range(SEEDS)]
+    drawn = [_scenarios(gathered(digits, seed=seed)) for seed in range(SEEDS)]
     lines = []
     for scenario in SCENARIOS:
         shares = [picture.numbers[f"nearer to its center, {scenario}"] for picture in drawn]
         what = f"share of the records that scenario {scenario} brings nearer to their center"
         lines.append(Line("crl-fig-2", what, None, over_trainings(shares, limits=SHARE)))
     return Made({"crl-fig-2": drawn[0]}, tuple(lines))
-
-
-def _gathered(digits: Records, seed: int) -> Gathered:
-    """The features of three classes after twelve epochs of CRL."""
-    torch.manual_seed(seed)
-    wide = [nn.Linear(64, 128), nn.BatchNorm1d(128), nn.ReLU()]
-    more = [nn.Linear(128, 128), nn.BatchNorm1d(128), nn.ReLU(), nn.Linear(128, 2)]
-    model = models.Network(nn.Sequential(nn.Flatten(), *wide, *more), nn.Linear(2, 10))
-    recipe = Recipe(epochs=12, batch_size=64, lr=0.05)
-    with progress.silent():
-        fit(model, digits, recipe, defense=GATHERING, seed=seed, device="cpu")
-    chosen = digits.take(np.flatnonzero(np.isin(digits.y, CLASSES))[:RECORDS])
-    x, y = to_device(chosen, torch.device("cpu"))
-    with torch.no_grad():
-        features = model.eval().features(x)
-        centers = normalized(GATHERING.handed_out.pop(), 1.0)
-        return Gathered(normalized(features, 1.0), model.classify(features), y, centers)
 
 
 def _scenarios(batch: Gathered) -> Picture:
