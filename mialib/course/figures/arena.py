@@ -41,9 +41,9 @@ EXTRA_WORDS = {
     arenas.VALIDATION: "needs validation records",
     arenas.FURTHER_MEMBERS: "learns from non-members",
 }
-SIZE = (8.6, 5.2)
-PLANE_POINTS = (330, 280)  # about the size of the plane, in printer's points
-LINE = 0.046  # of the height, for a line of the list
+SIZE = (8.2, 5.6)
+PLANE_POINTS = (300, 280)  # about the size of the plane, in printer's points
+LINE = 0.052  # of the height, for a line of the list
 LISTED = 10  # leaders at most, beside the facts of who is picked
 LISTED_ALONE = 15
 STATE_STYLE = {
@@ -92,7 +92,8 @@ def plane(
         axes.set(xlabel="test accuracy", ylabel=_axis_name(number, attack))
         _list_leaders(side, leaders[: LISTED if family else LISTED_ALONE], len(leaders))
         _tell_picked(side, _picked_lines(ring, defense, picked, standing, number, attack))
-        _explain(side, ring, standing)
+        _explain(figure, ring, standing)
+        skip_texts_in_layout(side)
         axes.set_title(f"{ring.name} members")
 
     return Picture(
@@ -237,11 +238,11 @@ def _tell_picked(side: Axes, lines: Sequence[str]) -> None:
         return
     for place, line in enumerate(lines):
         weight = "normal" if place else "bold"
-        height = 0.17 + LINE * (len(lines) - place)
+        height = LINE * (len(lines) - place)
         side.text(0, height, line, va="top", fontsize=9, color=PICKED, fontweight=weight)
 
 
-def _explain(side: Axes, ring: Arena, standing: Mapping[str, str]) -> None:
+def _explain(figure: FigureBase, ring: Arena, standing: Mapping[str, str]) -> None:
     """What markers and fillings mean, of those that are there."""
     handles = []
     for state, words in STATE_WORDS.items():
@@ -253,9 +254,8 @@ def _explain(side: Axes, ring: Arena, standing: Mapping[str, str]) -> None:
         if extra in there:
             style = {"marker": marker, "color": COLOR["mark"], "markersize": 5}
             handles.append(Line2D([], [], linestyle="none", label=EXTRA_WORDS[extra], **style))
-    style = {"fontsize": 8, "handletextpad": 0.2, "columnspacing": 0.8, "borderaxespad": 0}
-    side.legend(handles=handles, loc="lower left", ncols=2, **style)
-    skip_texts_in_layout(side)
+    style = {"fontsize": 9, "handletextpad": 0.2, "columnspacing": 1.0}
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, **style)
 
 
 def _plane_alt(
