@@ -8,7 +8,7 @@
 #   - name the four habits that keep such numbers honest
 #   - choose a profile and find your way through the course
 # needs: a little Python; a classifier that you have trained once in your life
-# read: 15
+# read: 25
 # reproduces: –
 # cover: 00_losses
 # ---

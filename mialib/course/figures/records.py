@@ -35,6 +35,7 @@ VERDICTS = {  # by (called a member, is a member)
 def images(x: np.ndarray, labels: Sequence[str], *, columns: int = 10) -> Picture:
     """Small images (n, channels, height, width) in a grid, each under its label."""
     rows = rows_of(len(x), columns)
+    side = float(np.clip(6 / columns, 0.72, 1.2))  # inches; few images are drawn larger
 
     def draw(figure: FigureBase) -> None:
         grid = figure.subplots(rows, columns, squeeze=False)
@@ -49,7 +50,7 @@ def images(x: np.ndarray, labels: Sequence[str], *, columns: int = 10) -> Pictur
         draw,
         alt=f"{len(x)} small images in a grid, labelled {', '.join(labels)}.",
         caption=f"{len(x)} images, each under its label.",
-        size=(columns * 0.72, rows * 0.95),
+        size=(columns * side, rows * (side + 0.23)),
     )
 
 
@@ -82,7 +83,7 @@ def one_record(
         histogram.axvline(threshold, color=COLOR["chance"], linestyle=LINE["shadow"])
         left = max(loss, histogram.get_xlim()[0])
         histogram.plot(left, 0, "v", color=COLOR["mark"], markersize=13, clip_on=False, zorder=5)
-        histogram.set_title(f"loss {loss:.2g}: the attack says {says}. Truth: {verdict}.")
+        histogram.set_title(f"loss {loss:.2g}: the attack says {says}.\nTruth: {verdict}.")
         histogram.legend(loc="upper right")
 
     return Picture(
@@ -93,7 +94,7 @@ def one_record(
         caption="Members (blue) and non-members (orange, hatched); the triangle is this record, "
         "the dashed line the threshold; what lies left of it is called a member."
         f"{left_edge(members, non_members)}",
-        size=(8.0, 2.6),
+        size=(8.0, 2.8),
         numbers={"loss": float(loss), "called": float(called), "is member": float(is_member)},
     )
 
@@ -118,7 +119,9 @@ def threshold_view(
         draw_histograms(histogram, members, non_members, label, legend=False)
         histogram.axvline(threshold, color=COLOR["mark"])
         histogram.set_title(f"threshold {threshold:.3g}")
-        histogram.legend(loc="upper right", fontsize=SMALL, handlelength=1, borderaxespad=0)
+        place = {"loc": "upper right", "borderaxespad": 0, "borderpad": 0.1}
+        small = {"fontsize": SMALL, "handlelength": 1, "handletextpad": 0.4}
+        histogram.legend(**place, **small, frameon=True, edgecolor="none", framealpha=0.9)
         draw_confusion(table, tpr, fpr, len(members), len(non_members))
         for axes in (linear, log):
             axes.plot(curve.fpr, curve.tpr, color=COLOR["target"], linestyle=LINE["target"])

@@ -179,7 +179,8 @@ def _draw_losses(axes: Axes, evidence: Losses, chosen: Mapping[str, bool]) -> No
         color, _, line = LOOKS[variant]
         style = {"color": color, "linestyle": line, "alpha": _alpha(chosen[variant])}
         axes.axvline(threshold, linewidth=2.2, label=variant, **style)
-    axes.legend(fontsize=9, loc="upper left")
+    axes.set_ylim(top=1.7 * axes.get_ylim()[1])  # room for the legend above the bars
+    axes.legend(fontsize=9, loc="upper left", ncols=2, columnspacing=1.0)
 
 
 def _draw_curves(axes: Axes, evidence: Curves, chosen: Mapping[str, bool]) -> None:
