@@ -398,7 +398,7 @@ checks.check_left_by_labels(left_by_labels)
 # ```
 #
 # Between {{100 * min(checks.shares_left().values()):.0f}} and {{100 * max(checks.shares_left().values()):.0f}} % of the advantage is left: a brake, not a lock. In the corner it is another
-# matter: there a label finds nobody. And label-only attacks that ask thousands of times go further.
+# matter: there a label finds nobody. And label-only attacks that ask thousands of times may go further.
 # </details>
 
 # %% [markdown]
