@@ -98,7 +98,7 @@ IN_WORDS = {
     "AdvReg": "plays against an attack network while it trains",
     "mixup": "trains on blends of two records",
     "MMD": "makes members' and non-members' outputs alike in distribution",
-    "Mixup+MMD": "both of mixup and MMD",
+    "Mixup+MMD": "mixup and MMD together",
     "distillation": "trains a student on the model's soft outputs for the members",
     "DMP": "trains a student on the model's outputs for other records",
     "DP-SGD": "clips each record's gradient and adds noise; has a guarantee, ε",

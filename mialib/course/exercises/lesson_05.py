@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 
 from mialib import attacks, metrics
+from mialib.bank import Bank
 from mialib.course.exercises.check import Answer, check
 from mialib.experiments.banks import references
 from mialib.results.repeats import in_turn
@@ -33,6 +34,7 @@ def reached(count: int) -> dict[str, dict[str, float]]:
         scores = []
         for target in TARGETS:
             game = attacks.game(bank, target=target)
+            assert isinstance(game.shadow, Bank)  # as it is in a game with a bank
             scores.append(game.scores(attack.fit(game.shadow.take(slice(count)))))
         one = in_turn(np.stack(scores), bank.is_member[TARGETS])
         found[name] = {AUC: one.auc.value, TPR: one.tpr_at_1_percent.value}

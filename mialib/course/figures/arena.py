@@ -101,7 +101,7 @@ def plane(
         alt=_plane_alt(ring, leaders, picked, number, attack),
         caption=f"Every setting of {ring.name} members by test accuracy and "
         f"{_axis_name(number, attack)}. The line is the front, the star the undefended model; the "
-        "lower right is best. Thin crosses are 95 % intervals of leaders by the advantage.",
+        f"lower right is best.{_crosses(number)}",
         size=SIZE,
         numbers=_plane_numbers(ring, leaders, picked, number, attack),
     )
@@ -161,6 +161,11 @@ def _draw_front(axes: Axes, leaders: Sequence[Contender], number: str, attack: s
     write_labels(axes, texts, places, places, size=PLANE_POINTS)
     if number == "advantage":
         _draw_intervals(axes, leaders, attack)
+
+
+def _crosses(number: str) -> str:
+    """What the caption says of the intervals, which only the advantage has."""
+    return " Thin crosses are 95 % intervals of the leaders." if number == "advantage" else ""
 
 
 def _draw_intervals(axes: Axes, leaders: Sequence[Contender], attack: str) -> None:

@@ -138,7 +138,7 @@ def lines(
             draw_curve(axes, x, band, color=color, line=line, **style)
         if mark is not None:
             axes.axvline(mark, color=COLOR["mark"], linewidth=1)
-        if there is not None:
+        if mark is not None and there is not None:
             _write_value(axes, mark, there)
         axes.set(xlabel=xlabel, ylabel=ylabel)
         _scale(axes, x, log)
