@@ -53,8 +53,8 @@ def check_attack_for(answer: Answer) -> str | None:
                 return f"{case} expected one of {', '.join(FORMS)}; found {chosen!r}."
             best = max(found, key=lambda name, of=found, by=number: of[name][by])
             if chosen != best:
-                ours, theirs = found[chosen][number], found[best][number]
-                return f"{case} {chosen} has {ours:.3f} and {best} {theirs:.3f}."
+                reach = f"{chosen} has {found[chosen][number]:.3f}"
+                return f"{case} {reach} and {best} {found[best][number]:.3f}."
     return None
 
 
