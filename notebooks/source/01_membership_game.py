@@ -373,7 +373,7 @@ checks.check_verdict_at_a_prior(verdict_at_a_prior)
 # ## What this does not show
 # - The curves are of one target and one shadow; only the numbers that name {{len(plain)}} trainings include the training.
 # - That gap and advantage move together in one training run does not make the one the cause of the other. Notebooks 06 to 09
-#   change the gap on purpose and look again.
+#   change the gap on purpose and look again. And this was on letters: LEDGER.md (*past-fig-1a*) has the same question on photographs.
 # - The loss attack treats every record alike. Some records are easy for every model; attacks that know this (notebook 05)
 #   do much better in the corner.
 #

@@ -445,8 +445,8 @@ else:
 # %% [markdown]
 # ## Exercises
 # ### Exercise 5.1 · difficulty 2/5 · about 10 minutes
-# A judgement. You can pay for 4 reference models, and a colleague for 62. One of you reports the AUC, the other the TPR at 1 % FPR. Which of the
-# four attacks above does each take? The slider shows the curves, and
+# A judgement. You can pay for 4 reference models, and a colleague for 62. Which of the four attacks under *How many references?* does each of you take,
+# by the AUC and by the TPR at 1 % FPR? The slider there shows the curves, and
 # `in_turn(by_number[4]["LiRA"].reshape(8, -1), holds[players])` has both numbers.
 
 # %%
@@ -472,7 +472,7 @@ checks.check_attack_for(attack_for)
 #     return "LiRA, pooled variance" if number == "AUC" else "RMIA"
 # ```
 #
-# The answer turns twice: with the budget, and with the number. By the means over eight targets; with 4 references the two leaders are close, so look at their
+# The answer turns with the budget, and with few references by the number, too. These are means over eight targets; with 4 references the two leaders are close, so look at their
 # intervals before you write that one of them wins. Whoever reports "the strongest attack" owes both the budget and the number.
 # </details>
 

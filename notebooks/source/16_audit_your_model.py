@@ -359,7 +359,7 @@ bought, paid = (student.paired(bare, what) for what in ("highest", "accuracy"))
 #
 # ### Where to go
 # - **Audit** something that matters to you, before it is released. If it leaks, tell its owner first, and publish rates rather than names.
-# - **Reproduce** one figure: `mialib reproduce` lists them, and LEDGER.md says which ones still wait for somebody with a GPU.
+# - **Reproduce** one figure: `mialib reproduce` lists them, and LEDGER.md says which numbers still come from a stand-in for the paper's data.
 # - **Build** an attack or a defense of your own. CONTRIBUTING.md has a whole one of each; neither fills a screen.
 # - **Teach** it. Whoever has explained once why an AUC is not an accusation will not forget it.
 #
