@@ -180,7 +180,8 @@ def _draw_losses(axes: Axes, evidence: Losses, chosen: Mapping[str, bool]) -> No
         style = {"color": color, "linestyle": line, "alpha": _alpha(chosen[variant])}
         axes.axvline(threshold, linewidth=2.2, label=variant, **style)
     axes.set_ylim(top=1.7 * axes.get_ylim()[1])  # room for the legend above the bars
-    axes.legend(fontsize=9, loc="upper left", ncols=2, columnspacing=1.0)
+    frame = {"frameon": True, "edgecolor": "none", "framealpha": 0.95, "borderaxespad": 0.1}
+    axes.legend(fontsize=9, loc="upper left", ncols=2, columnspacing=1.0, **frame)
 
 
 def _draw_curves(axes: Axes, evidence: Curves, chosen: Mapping[str, bool]) -> None:
