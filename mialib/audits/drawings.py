@@ -29,6 +29,8 @@ BINS = 36
 WIDEST = 3.3  # standard deviations of the pooled records that the histogram shows
 TICKS = (0.01, 0.1, 0.5, 0.9, 0.99)  # shares of all records
 LETTER = 6.5  # the width of a letter
+NAMES_WIDTH = 150  # of the attacks' names beside the square of their agreement
+LEAST_CELL = 20  # the side of a cell that holds a number
 
 
 def svg(body: Sequence[str], *, name: str, title: str, told: str, height: float = HEIGHT) -> str:
@@ -223,14 +225,17 @@ def _score_ticks(scores: np.ndarray) -> list[str]:
     """The scores at some shares of all records, where there is room for them."""
     body = []
     taken = -np.inf
+    before = ""
     for share in TICKS:
         x = _across(float(scipy.special.ndtri(share)))
         words = f"{np.quantile(scores, share, method='nearest'):.2g}".replace("-", "−")
         half = LETTER * len(words) / 2
         body.append(_line(x, HEIGHT - BOTTOM, x, HEIGHT - BOTTOM + 4, "axis"))
-        if x - half > taken + LETTER:
+        # Tied scores have one number at several shares, which is written once.
+        if x - half > taken + LETTER and words != before:
             body.append(_text(x, HEIGHT - BOTTOM + 17, words))
             taken = x + half
+            before = words
     return body
 
 
@@ -239,11 +244,11 @@ def _score_ticks(scores: np.ndarray) -> list[str]:
 
 def agreement(names: Sequence[str], share: Mapping[tuple[str, str], float], *, told: str) -> str:
     """A square of numbers: of the members that two attacks find, the share that both find."""
-    label = 150
-    cell = min(34.0, (WIDTH - label - RIGHT) / len(names))
+    label = NAMES_WIDTH
+    cell = _cell_size(len(names))
     height = 24 + cell * len(names) + 4
     body = []
-    size = "" if cell >= 20 else ' font-size="10"'
+    size = "" if cell >= LEAST_CELL else ' font-size="10"'
     for column, _ in enumerate(names):
         body.append(_text(label + cell * (column + 0.5), 16, str(column + 1), more=size))
     for row, name in enumerate(names):
@@ -258,6 +263,15 @@ def agreement(names: Sequence[str], share: Mapping[tuple[str, str], float], *, t
     )
 
 
+def has_numbers(attacks: int) -> bool:
+    """Whether the cells of so many attacks are large enough for their numbers."""
+    return _cell_size(attacks) >= LEAST_CELL
+
+
+def _cell_size(attacks: int) -> float:
+    return min(34.0, (WIDTH - NAMES_WIDTH - RIGHT) / attacks)
+
+
 def _share_of(name: str, other: str, share: Mapping[tuple[str, str], float]) -> float:
     if name == other:
         return 1.0
@@ -269,7 +283,7 @@ def _cell(x: float, y: float, size: float, value: float) -> str:
     if np.isnan(value):
         return f'<rect class="cell none" {place}/>'
     square = f'<rect class="cell" {place} fill-opacity="{value:.2f}"/>'
-    if size < 20:
+    if size < LEAST_CELL:
         return square
     kind = ' class="on-dark"' if value > 0.55 else ""
     return square + _text(x + size / 2, y + size / 2 + 4, f"{100 * value:.0f}", more=kind)

@@ -481,7 +481,7 @@ class Findings:
         return (
             f"The strongest attack ({best.name}) {verb}: its AUC is {best.auc}, and at its "
             f"threshold it accuses {_per_thousand(best.tpr.value)} of 1,000 members and "
-            f"{_per_thousand(best.fpr.value)} of 1,000 outsiders; it needs {best.sees}, "
+            f"{_per_thousand(best.fpr.value)} of 1,000 non-members; it needs {best.sees}, "
             f"and took {took}."
         )
 
@@ -498,7 +498,7 @@ class Findings:
         return (
             f"At low false alarms the strongest ({best.name}) finds {_per_thousand(found.value)} "
             f"of 1,000 members [{_per_thousand(found.low)} to {_per_thousand(found.high)}] while "
-            f"accusing at most 10 of 1,000 outsiders; a guess would find 10{told_apart}."
+            f"accusing at most 10 of 1,000 non-members; a guess would find 10{told_apart}."
         )
 
     def _luck(self, number: str) -> str:

@@ -49,6 +49,7 @@ MOST_CURVES = 4
 ALIKE = 0.03  # curves whose TPRs differ by no more than this are one curve to the eye
 MOST_RECORDS = 20
 SHOWN_RECORDS = 8  # without unfolding
+SHOWN_LINES = 4  # of a policy, on each side
 MOST_SLICES = 12
 MOST_AGREEING = 20  # attacks whose agreement is drawn
 
@@ -416,7 +417,11 @@ def _agreement(findings: Findings) -> str:
         f"attacks finds, the share that both find. {closest[0]} and {closest[1]} agree most, on "
         f"{_share(known[closest])}."
     )
-    caption = "Of the members that either of two attacks finds, the share in % that both find."
+    caption = "Of the members that either of two attacks finds, the share that both find: "
+    if drawings.has_numbers(len(names)):
+        caption += "in %."
+    else:
+        caption += "the darker, the more; white is none."
     return figure(drawings.agreement(names, share, told=told), caption)
 
 
@@ -529,7 +534,12 @@ def for_and_against(findings: Findings) -> str:
 def _side(side: str, lines: Sequence[Line]) -> str:
     if not lines:
         return section(side.capitalize(), paragraph("Nothing."), level=3)
-    return section(side.capitalize(), bullets([line.sentence for line in lines]), level=3)
+    sentences = [line.sentence for line in lines]
+    parts = [bullets(sentences[:SHOWN_LINES])]
+    rest = sentences[SHOWN_LINES:]
+    if rest:
+        parts.append(folded(f"{len(rest)} more of this kind", bullets(rest)))
+    return section(side.capitalize(), *parts, level=3)
 
 
 GLOSSARY = (

@@ -327,8 +327,8 @@ LONGER = 1.15  # times the training; below, a clock on a busy machine cannot tel
 NEEDS: dict[str, Callable[[Contender], bool]] = {
     "anything goes": lambda one: True,
     "no records beside the members": lambda one: one.extra == NOTHING,
-    "no longer training": lambda one: one.times <= LONGER,
-    "neither of both": lambda one: one.times <= LONGER and one.extra == NOTHING,
+    "no more training time": lambda one: one.times <= LONGER,
+    "neither more records nor more time": lambda one: one.times <= LONGER and one.extra == NOTHING,
     "the model is trained already": lambda one: one.is_later,
 }
 

@@ -78,6 +78,35 @@ MMD = Kind("MMD", ("lam",))
 BUTTERFLY = Kind("butterfly", ("segments", "factors"))
 NARROW = Kind("narrow network", ("width",))
 
+# In one line, for readers who start with the arena.
+IN_WORDS = {
+    "ℓ1": "pulls all weights to zero by equal steps",
+    "ℓ2": "pulls large weights to zero",
+    "dropout": "switches hidden units off at random while training",
+    "label smoothing": "asks for less than full confidence in the label",
+    "confidence penalty": "rewards outputs that are spread out",
+    "early stopping": "stops when the loss on validation records rises",
+    "stopped early": "stops at an epoch that is set beforehand",
+    "loss gap": "trains on the gap between members' and non-members' losses",
+    "PAST": "tunes a trained model by ℓ1 where the loss gap is sensitive",
+    "uniform ℓ1": "tunes a trained model by ℓ1 everywhere: PAST without its focus",
+    "tuned with λ = 0": "tunes as long without a penalty: the control",
+    "RelaxLoss": "keeps the training loss near a level α",
+    "ImpRelaxLoss": "RelaxLoss with CRL's softer labels",
+    "CRL": "RelaxLoss, and features that gather round a center per class",
+    "CRL (active)": "CRL at a weight where its centers take effect",
+    "AdvReg": "plays against an attack network while it trains",
+    "mixup": "trains on blends of two records",
+    "MMD": "makes members' and non-members' outputs alike in distribution",
+    "Mixup+MMD": "mixup and MMD together",
+    "distillation": "trains a student on the model's soft outputs for the members",
+    "DMP": "trains a student on the model's outputs for other records",
+    "DP-SGD": "clips each record's gradient and adds noise; has a guarantee, ε",
+    "IMP": "prunes the smallest weights, round after round",
+    "narrow network": "has fewer weights from the start",
+    "butterfly": "has weights in products of sparse factors",
+}
+
 SYMBOLS = {
     "lam": "λ",
     "alpha": "α",

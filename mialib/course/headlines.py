@@ -13,6 +13,7 @@
     ratios({"late / early": {"trained": log_ratio}})            # of means, with intervals
     grid({(0.001, 1.5): "0 of 5"})                              # λ downwards, α along
     verdicts({"AUC": {"ℓ1": "lower"}})                          # what was found, in words
+    prices(contenders.arenas(PROFILE).values())                 # what each defense does and costs
 
 A table has three numbers for each attack: the advantage, the AUC, and the TPR at 1 % FPR.
 """
@@ -24,7 +25,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 from IPython.display import Markdown
 
-from mialib.course.arena import ACCURACY, LEAKS, Advice, Match
+from mialib.course.arena import ACCURACY, LEAKS, UNDEFENDED, Advice, Arena, Contender, Match
+from mialib.course.contenders import IN_WORDS
 from mialib.course.plots.spoken import brief
 from mialib.errors import check_choice
 from mialib.estimates import Estimate, Evaluation, words
@@ -302,6 +304,27 @@ def _advice_line(one: Advice) -> list[str]:
         return [one.need, "nobody in this arena", "–", "–", "–", "–", "–"]
     numbers = [brief(estimate) for estimate in (one.accuracy, one.leak, one.change)]
     return [one.need, in_markdown(one.one.name), *numbers, f"{one.one.times:.1f}", one.one.extra]
+
+
+def prices(rings: Iterable[Arena]) -> Markdown:
+    """A line per defense: what it does, its time over plain training, and the records it needs."""
+    families: dict[str, list[Contender]] = {}
+    for ring in rings:
+        for name, family in ring.defenses.items():
+            if name != UNDEFENDED:
+                families.setdefault(name, []).extend(family)
+    header = ["defense", "in one line", "times the training", "records beside the members", "later"]
+    return _table(header, [_price_line(name, family) for name, family in families.items()])
+
+
+def _price_line(name: str, family: Sequence[Contender]) -> list[str]:
+    times = sorted(one.times for one in family)
+    reach = f"{times[0]:.1f}"
+    if times[-1] - times[0] >= 0.1:
+        reach += f" to {times[-1]:.1f}"
+    needs = " or ".join(dict.fromkeys(one.extra for one in family))
+    later = "yes" if family[0].is_later else ""
+    return [in_markdown(name), IN_WORDS.get(name, ""), reach, needs, later]
 
 
 def _differs(setting: str, family: Sequence[Results]) -> bool:

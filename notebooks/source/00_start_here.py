@@ -8,7 +8,7 @@
 #   - name the four habits that keep such numbers honest
 #   - choose a profile and find your way through the course
 # needs: a little Python; a classifier that you have trained once in your life
-# read: 15
+# read: 25
 # reproduces: –
 # cover: 00_losses
 # ---
@@ -56,7 +56,7 @@
 
 # %%
 from mialib import attacks, metrics, profiles, runs
-from mialib.course import figures, plots
+from mialib.course import figures, plots, widgets
 from mialib.course.plots import show
 
 configuration = profiles.load(PROFILE).images
@@ -116,6 +116,48 @@ result
 #
 # One row looks sobering: *TPR at 1 % FPR* is the share of members that can be caught when at most one non-member in a
 # hundred may be accused, and it is {{result.tpr_at_1_percent.value:.1%}}. Notebook 01 says why that row matters.
+
+# %% [markdown]
+# ## Play the attacker
+# Twenty records, drawn at random. Move **letter**, look at the triangle, and say *member* or *non-member* before you read the title. *Think*: which
+# letters fool the attack, and would they have fooled you?
+
+# %%
+import numpy as np
+
+records = target.side.train.x, target.side.test.x  # members first, as in the signals
+x = np.concatenate(records)
+drawn = np.random.default_rng(3).permutation(len(x))[:20]
+loss = signals.loss()
+inside, outside = signals.members().loss(), signals.non_members().loss()
+
+
+def letter_view(letter: int) -> plots.Picture:
+    i = drawn[letter - 1]
+    is_member, name = signals.is_member[i], f"letter {letter}: {names[signals.labels[i]]}"
+    both = {"member": inside, "non_member": outside, "threshold": -fitted.threshold}
+    return figures.one_record(x[i], loss[i], is_member=is_member, name=name, **both)
+
+
+widgets.explore(letter_view, letter=widgets.slider(1, 20, start=1, step=1, label="letter"))
+
+# %% [markdown]
+# Sliders need a running kernel. When you open a saved notebook, or have restarted the kernel, an old slider moves and nothing follows, or a line says
+# that its model was not found: run the notebook again. On the web pages of the course they move by themselves.
+#
+# *Without a kernel*: a member that is caught, a non-member that is accused, and one that is left alone.
+
+# %%
+truth, called = signals.is_member[drawn], loss[drawn] <= -fitted.threshold
+kinds = [truth & called, ~truth & called, ~truth & ~called]
+three = [int(np.flatnonzero(kind)[0]) + 1 for kind in kinds if kind.any()]
+show(plots.small_multiples(letter_view, letter=three), name="00_letter")
+right = int((truth == called).sum())
+
+# %% [markdown]
+# **What to see.** About these twenty the attack is right {{right}} times: it accuses {{int((called & ~truth).sum())}} of
+# {{int((~truth).sum())}} non-members and misses {{int((~called & truth).sum())}} of {{int(truth.sum())}} members. The letters that it wrongly accuses are
+# those that the model finds easy without having seen them.
 
 # %% [markdown]
 # ## What one training is worth
@@ -196,10 +238,10 @@ apart = plain.by_seed("advantage", "loss")
 #
 # | profile | for | data | time |
 # |---|---|---|---|
-# | `quick` | any laptop; a class | letters, made on the spot | seconds per model |
+# | `quick` | any laptop, any classroom | letters, made on the spot | seconds per model |
 # | `cpu` | a patient laptop | real: CIFAR-10 | minutes per model |
-# | `class` | a free Colab GPU | real, with fewer epochs and shadows | not measured yet: we had no GPU |
-# | `paper` | a GPU and time | the papers' own | not measured yet |
+# | `class` | a GPU for an afternoon, such as Colab's | real: CIFAR-10, with fewer epochs and shadows than the papers | not measured: we had no GPU |
+# | `paper` | a GPU and days | the papers' own | not measured |
 #
 # All numbers in this text were made at `{{PROFILE}}`. Where repeats are not shipped for another profile, a lesson shows those of
 # `quick`, says so, and names the command that makes your own.
@@ -211,13 +253,14 @@ apart = plain.by_seed("advantage", "loss")
 # A low advantage here is not a certificate either. It means that these attacks, at this strength, found little.
 
 # %% [markdown]
-# ## Exercise 0.1 · difficulty 1/5 · about 5 minutes
+# ## Exercises
+# A check never stops the notebook: it says *not done yet*, *not quite* or *right*.
+#
+# ### Exercise 0.1 · difficulty 1/5 · about 5 minutes
 # The simplest attack does not even need the loss; the predicted label is enough: call a record a member when the model gets
 # it *right*. Write it.
 
 # %%
-import numpy as np
-
 from mialib.course.exercises import lesson_00 as checks
 
 
@@ -241,6 +284,39 @@ checks.check_gap_attack(gap_attack)
 # Its advantage is exactly the accuracy on members minus the accuracy on non-members,
 # {{accuracy['train'] - accuracy['test']:.2f}} for your target and {{plain.advantage("correctness")}} over {{len(plain)}} trainings. The loss attack
 # has {{plain.between("loss", "correctness")}} more: that is what looking at *how sure* the model is adds to *whether it is right*.
+# </details>
+
+# %% [markdown]
+# ### Exercise 0.2 · difficulty 2/5 · about 5 minutes
+# A judgement. A newspaper asks what you found, and suggests five sentences. Which of them may be printed?
+#
+# - **A**: "The attack catches {{plain.advantage("loss").value:.0%}} of the members."
+# - **B**: "Train the network again, and the advantage will again be near {{plain.advantage("loss").value:.2f}}."
+# - **C**: "A model on which this attack has an advantage of 0.02 keeps its members secret."
+# - **D**: "When only one non-member in a hundred may be accused, this attack finds few members."
+# - **E**: "On other data the advantage lies in the same interval."
+
+
+# %%
+def may_be_printed() -> str:
+    """The letters of the sentences that hold, such as "ACE"."""
+    raise NotImplementedError
+
+
+checks.check_may_be_printed(may_be_printed)
+
+# %% [markdown]
+# <details><summary>Hint</summary>What is subtracted from what in an advantage? And what did we do again: the training, or everything?</details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# def may_be_printed() -> str:
+#     return "BD"
+# ```
+#
+# A mistakes TPR − FPR for the TPR. B is what the interval over trainings is for. C forgets the stronger attacks of lessons 02 to 05, and D is the row
+# *TPR at 1 % FPR*. E promises what nobody measured: ten seeds say nothing of other letters.
 # </details>
 
 # %% [markdown]

@@ -7,7 +7,7 @@
 #   - fit one threshold, or one for each class, on a shadow
 #   - tell a defense that hides membership from one that only moves the threshold
 # needs: notebook 01; softmax and entropy
-# read: 25
+# read: 40
 # reproduces: the metric attacks of PAST (Section 4.1) and CRL, on our data
 # cover: 02_adaptive
 # ---
@@ -31,11 +31,10 @@ from mialib.experiments import results
 
 configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
-logits, labels, is_member = (
-    target.signals.logits.astype(float),
-    target.signals.labels,
-    target.signals.is_member,
-)
+logits = target.signals.logits.astype(float)
+labels, is_member = target.signals.labels, target.signals.is_member
+
+# %%
 cards("correctness", "loss", "max confidence", "entropy", "modified entropy")
 
 # %% [markdown]
@@ -65,6 +64,7 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     return p / p.sum(axis=1, keepdims=True)
 
 
+# %%
 def five_scores(p: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
     """Softmax outputs (n, classes) and labels (n,) → scores (n,) by name; higher = member."""
     rows, tiny = np.arange(len(y)), 1e-30
@@ -80,6 +80,7 @@ def five_scores(p: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
+# %%
 ours = five_scores(softmax(logits), labels)
 print({name: round(float(np.median(scores)), 3) for name, scores in ours.items()})
 
@@ -132,6 +133,12 @@ ranked = sorted(names, key=lambda name: plain.advantage(name).value, reverse=Tru
 advantage = {name: plain.advantage(name) for name in ranked}
 picture = plots.comparison({"all trainings": advantage}, label="advantage")
 show(picture, name="02_scores")
+
+# %% [markdown]
+# **What to see.** Over {{len(plain)}} trainings {{ranked[0]}} leads with {{advantage[ranked[0]].value:.2f}} and {{ranked[-1]}} comes last with
+# {{advantage[ranked[-1]].value:.2f}}. The interval of a *difference* says whether two of them differ:
+
+# %%
 apart = {
     "label": plain.between("loss", "max confidence"),
     "repair": plain.between("modified entropy", "loss"),
@@ -139,8 +146,7 @@ apart = {
 }
 
 # %% [markdown]
-# **What to see.** Over {{len(plain)}} trainings {{ranked[0]}} leads and {{ranked[-1]}} comes last. Compared with maximum confidence, which
-# does not know the label, the loss is {{words(apart["label"])}} ({{apart["label"]}}); compared with the loss, modified entropy is
+# Compared with maximum confidence, which does not know the label, the loss is {{words(apart["label"])}} ({{apart["label"]}}); compared with the loss, modified entropy is
 # {{words(apart["repair"])}} ({{apart["repair"]}}). Correctness has {{advantage['correctness'].value:.2f}}, the gap between accuracy on
 # members and on non-members: an overfitted model leaks to anybody who can see its predictions.
 #
@@ -162,6 +168,7 @@ def best_cut(scores: np.ndarray, is_member: np.ndarray) -> float:
     return candidates[int(np.argmax(gains))]
 
 
+# %%
 known = shadow.signals
 known_scores = attacks.METRICS["loss"](known)
 of_class = [known.labels == c for c in range(logits.shape[1])]
@@ -194,6 +201,7 @@ def paired_difference(a: np.ndarray, b: np.ndarray, draws: int = 1000) -> Estima
     return Estimate(inside.mean() - outside.mean(), *np.quantile(found, [0.025, 0.975]))
 
 
+# %%
 one_for_all = attacks.MetricThreshold("loss").fit(known)
 paired = paired_difference(one_for_all.calls(target.signals), fitted.calls(target.signals))
 print(f"loss, one threshold for each class instead of one: {paired}")
@@ -208,6 +216,8 @@ by_class = {
 }
 for what, difference in by_class.items():
     print(f"{what:<10}{difference}  {words(difference)}")
+
+# %%
 photographs = results("photographs", PROFILE).find(called="undefended")
 on_photographs = photographs.between("loss per class", "loss", "tpr", fpr=0.01)
 headlines.repeats(photographs, "loss", "loss per class")
@@ -235,6 +245,7 @@ surprise = {
 }
 
 
+# %%
 def threshold_view(threshold: float, score: str = "loss", label: str = "all") -> plots.Picture:
     keep = np.full(len(labels), True) if label == "all" else labels == letters.index(label)
     values = surprise[score]
@@ -246,6 +257,7 @@ def threshold_view(threshold: float, score: str = "loss", label: str = "all") ->
     )
 
 
+# %%
 widgets.explore(
     threshold_view,
     threshold=widgets.log_slider(1e-6, 10, start=0.03, label="threshold"),
@@ -267,10 +279,13 @@ def share(rows: np.ndarray) -> Estimate:
     return Estimate(count / n, *metrics.clopper_pearson(count, n))
 
 
+# %%
 caught = {name: share((labels == c) & is_member) for c, name in enumerate(letters)}
 accused = {name: share((labels == c) & ~is_member) for c, name in enumerate(letters)}
 both = {"members caught": caught, "non-members accused": accused}
-show(plots.comparison(both, label="share called a member", dotted="nobody"), name="02_classes")
+roles = {"members caught": "member", "non-members accused": "non_member"}
+axis = {"label": "share called a member", "dotted": "nobody"}
+show(plots.comparison(both, roles=roles, **axis), name="02_classes")
 most, least = (pick(accused, key=lambda name: accused[name].value) for pick in (max, min))
 
 # %% [markdown]
@@ -297,6 +312,8 @@ arms = {}
 for name, attacker in (("undefended shadow", shadow), ("adaptive shadow", smooth_shadow)):
     played = attacks.game(smooth_target.signals, shadow=attacker.signals)
     arms[name] = {n: played.play(attacks.MetricThreshold(n)) for n in names}
+
+# %%
 picture = plots.comparison(
     {arm: {n: result.advantage for n, result in rows.items()} for arm, rows in arms.items()},
     label="advantage",
@@ -333,48 +350,16 @@ headlines.repeats(smooth, *names)
 # nothing about its shadow says little about its defense.
 
 # %% [markdown]
-# ## Exercise 2.1 · difficulty 2/5 · about 10 minutes
-# Write the modified entropy itself (not yet turned round): $-(1 - p_y)\log p_y - \sum_{i \neq y} p_i \log(1 - p_i)$, without a
-# loop over records.
+# ## Exercises
+# ### Exercise 2.1 · difficulty 3/5 · about 15 minutes
+# Loss and confidence have one AUC because the AUC depends on the *order* of the scores alone. Make that visible: compute the
+# AUC from ranks, without any threshold. It is the share of pairs (member, non-member) in which the member scores higher,
+# and a tie counts half.
 
 # %%
 from mialib.course.exercises import lesson_02 as checks
 
 
-def modified_entropy(p: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Softmax outputs (n, classes) and labels (n,) → (n,); lower for members."""
-    raise NotImplementedError
-
-
-checks.check_modified_entropy(modified_entropy)
-
-# %% [markdown]
-# <details><summary>Hint 1</summary>Compute the term of every class as if it were a wrong one, then replace the label's.</details>
-#
-# <details><summary>Hint 2</summary>`terms[np.arange(len(y)), y]` picks one entry from each row, and can be assigned to.</details>
-#
-# <details><summary>Solution</summary>
-#
-# ```python
-# def modified_entropy(p: np.ndarray, y: np.ndarray) -> np.ndarray:
-#     rows = np.arange(len(y))
-#     terms = -p * np.log(np.maximum(1 - p, 1e-30))
-#     terms[rows, y] = -(1 - p[rows, y]) * np.log(np.maximum(p[rows, y], 1e-30))
-#     return terms.sum(axis=1)
-# ```
-#
-# For $p = (0.7, 0.2, 0.1)$ it is 0.162 when the label is the first class and 2.141 when it is the second; the plain entropy is
-# 0.802 either way.
-# </details>
-
-# %% [markdown]
-# ## Exercise 2.2 · difficulty 3/5 · about 15 minutes
-# Loss and confidence have one AUC because the AUC depends on the *order* of the scores alone. Make that visible: compute the
-# AUC from ranks, without any threshold. It is the share of pairs (member, non-member) in which the member scores higher,
-# and a tie counts half.
-
-
-# %%
 def auc_from_ranks(scores: np.ndarray, is_member: np.ndarray) -> float:
     """Area under the ROC from the ranks of the scores; ties must count half."""
     raise NotImplementedError
@@ -401,6 +386,46 @@ checks.check_auc_from_ranks(auc_from_ranks)
 # </details>
 
 # %% [markdown]
+# ### Exercise 2.2 · difficulty 2/5 · about 10 minutes
+# An experiment. Imagine ten papers, each with one of our ten trainings. Each asks by the advantage whether a rival beats the loss: *modified entropy*,
+# *loss per class* (one threshold for each class) and *max confidence*. How many of the ten papers say yes? And what may be said after all ten?
+# `plain.by_seed("advantage", name)` has the trainings one by one, `plain.between(name, "loss")` the difference over all, and `words` its verdict.
+
+
+# %%
+def ten_papers() -> dict[str, tuple[int, str]]:
+    """By rival: in how many trainings it is ahead, and the verdict of `words` over all."""
+    raise NotImplementedError
+
+
+checks.check_ten_papers(ten_papers)
+
+# %% [markdown]
+# <details><summary>Hint</summary>Compare two arrays of ten numbers, seed by seed, and count.</details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# from mialib.estimates import words
+# from mialib.experiments import results
+#
+# plain = results("base", "quick").find(defense="Plain")
+#
+#
+# def ten_papers() -> dict[str, tuple[int, str]]:
+#     loss = plain.by_seed("advantage", "loss")
+#     answer = {}
+#     for rival in ("modified entropy", "loss per class", "max confidence"):
+#         ahead = int((plain.by_seed("advantage", rival) > loss).sum())
+#         answer[rival] = ahead, words(plain.between(rival, "loss"))
+#     return answer
+# ```
+#
+# A majority of papers is no verdict, and a verdict is no large effect: look at the size of {{apart["repair"]}}. And {{int((plain.by_seed("advantage", "loss per class") > plain.by_seed("advantage", "loss")).sum())}} of ten
+# papers would have praised thresholds for each class.
+# </details>
+
+# %% [markdown]
 # ## Recap
 # - Five scores, one idea. {{ranked[0].capitalize()}} leads with {{advantage[ranked[0]].value:.2f}}, {{ranked[-1]}} has
 #   {{advantage[ranked[-1]].value:.2f}}; loss and confidence are the same attack.
@@ -410,7 +435,7 @@ checks.check_auc_from_ranks(auc_from_ranks)
 #
 # ## What this does not show
 # - One strength of smoothing, one network, one set of letters. Notebook 06 sweeps strengths.
-# - That per-class thresholds do not pay: with {{held:.0f}} shadow records per class they hardly can.
+# - That per-class thresholds never pay: here each rests on {{held:.0f}} shadow records.
 # - A metric attack treats all records of a class alike. Notebook 05 asks each record's own history.
 #
 # ## References

@@ -7,7 +7,7 @@
 #   - say what more shadows buy, and what they cannot
 #   - measure how a model's output answers to noise, and attack with it
 # needs: notebook 02; what a multi-layer perceptron is
-# read: 25
+# read: 40
 # reproduces: the neural attacks of PAST and CRL, and the sparsity paper's discriminator, on our data
 # cover: 03_networks
 # ---
@@ -33,6 +33,8 @@ from mialib.signals import Signals
 configuration = profiles.load(PROFILE).images
 target, shadow = runs.get_all([configuration, configuration.but(side="shadow")])
 is_member = target.signals.is_member
+
+# %%
 cards("loss", "neural (PAST)", "neural (CRL)", "discriminator")
 
 # %% [markdown]
@@ -61,6 +63,7 @@ def train_attacker(features: np.ndarray, is_member: np.ndarray, *, epochs: int =
     return network
 
 
+# %%
 network = train_attacker(shadow.signals.probabilities(), shadow.signals.is_member)
 with torch.no_grad():
     out, member = network(torch.tensor(target.signals.probabilities(), dtype=torch.float32)).T
@@ -94,6 +97,12 @@ headlines.repeats(plain, *yours, yours=yours)
 # %%
 auc = {name: plain.auc(name) for name in yours}
 show(plots.comparison({"AUC": auc}, label="AUC", chance=0.5, mark="loss"), name="03_networks")
+
+# %% [markdown]
+# **What to see.** The loss has an AUC of {{auc["loss"].value:.2f}}, PAST's network {{auc["neural (PAST)"].value:.2f}} and CRL's
+# {{auc["neural (CRL)"].value:.2f}}. But an AUC is one of three numbers, so ask for the difference by each:
+
+# %%
 numbers = ("advantage", "auc", "tpr")
 past = {what: plain.between("neural (PAST)", "loss", what) for what in numbers}
 crl = {what: plain.between("neural (CRL)", "loss", what) for what in numbers}
@@ -101,7 +110,7 @@ for name, apart in (("PAST's network", past), ("CRL's network", crl)):
     print(name, "against the loss:", {what: words(apart[what]) for what in numbers})
 
 # %% [markdown]
-# **What to see.** Compared with one threshold on the loss, PAST's network is *{{words(past["advantage"])}}* by advantage
+# Compared with one threshold on the loss, PAST's network is *{{words(past["advantage"])}}* by advantage
 # ({{past["advantage"]}}), *{{words(past["auc"])}}* by AUC, and *{{words(past["tpr"])}}* by the TPR at 1 % FPR. CRL's network, which sees the label, is
 # *{{words(crl["advantage"])}}*, *{{words(crl["auc"])}}* and *{{words(crl["tpr"])}}*. Thousands of weights are no guarantee of finding more than
 # one number does. ({{len(plain)}} trainings, n = {{yours['loss'].members:,}} + {{yours['loss'].non_members:,}}.)
@@ -123,6 +132,7 @@ def without_constant(signals: Signals) -> Signals:
     return replace(signals, logits=signals.logits - signals.logits.max(axis=1, keepdims=True))
 
 
+# %%
 reads_logits = attacks.NeuralPast(outputs="logits")
 raw = game.play(reads_logits)
 mended = attacks.game(without_constant(target.signals), shadow=without_constant(shadow.signals))
@@ -154,6 +164,7 @@ def odd_game(n: int = 1000):
     return Signals(np.log(np.stack([p, 1 - p], axis=1)), np.zeros(n, int), member)
 
 
+# %%
 odd = attacks.game(odd_game(), shadow=odd_game())
 odd_auc = {
     "threshold": odd.play(attacks.MetricThreshold("loss")).auc,
@@ -212,6 +223,8 @@ counts = [1, 2, 5]
 rows = ["k shadows", "one shadow k times", "loss threshold"]
 found = {row: {k: [] for k in counts} for row in rows}  # AUCs, one for each target
 network, threshold = attacks.NeuralCrl(), attacks.MetricThreshold("loss")
+
+# %%
 for number in range(4):
     versus = attacks.game(few, target=number)
     shadows = [versus.shadow.signals(k) for k in range(5)]
@@ -230,6 +243,7 @@ def shadows_view(shadows: int) -> plots.Picture:
     return plots.comparison({"AUC": means}, label=f"AUC at k = {shadows}", chance=0.5)
 
 
+# %%
 widgets.explore(shadows_view, shadows=widgets.steps(counts, start=1, label="number of shadows"))
 
 # %% [markdown]
@@ -267,6 +281,7 @@ records = query.members_then_nonmembers(target.side)
 x, _ = query.to_device(records, query.device_of(model))
 unmoved = query.logits_of(model, x).softmax(dim=1)  # asks in batches, in eval mode
 
+# %%
 generator = torch.Generator().manual_seed(0)
 moved = []
 for _ in range(5):
@@ -275,6 +290,10 @@ for _ in range(5):
     moved.append((near - unmoved).abs() / 1e-3)
 response = torch.stack(moved).mean(dim=0).cpu().numpy()  # (n, classes)
 
+# %% [markdown]
+# `run.ask(noise=True)` does the same. The two must agree, but for other draws of the noise.
+
+# %%
 watched, watched_shadow = (run.ask(noise=True) for run in (target, shadow))
 ratio = watched.column("noise").sum() / response.sum()
 assert abs(ratio - 1) < 0.1  # other draws of the noise
@@ -303,6 +322,12 @@ guessed = noisy.play(discriminator)
 alike = {"noise response alone": alone.auc, "discriminator": guessed.auc, "loss": yours["loss"].auc}
 picture = plots.comparison({"AUC": alike}, label="AUC, your training", chance=0.5)
 show(picture, name="03_discriminator")
+
+# %% [markdown]
+# **What to see.** In your training the noise response alone has AUC {{alone.auc.value:.3f}}, the discriminator {{guessed.auc.value:.3f}} and the loss
+# {{yours["loss"].auc.value:.3f}}. And over all trainings?
+
+# %%
 beyond = {what: plain.between("discriminator", "loss", what) for what in numbers}
 level = {
     name: metrics.defense_level(50 + 50 * plain.advantage(name).value)
@@ -310,8 +335,7 @@ level = {
 }
 
 # %% [markdown]
-# **What to see.** In your training the noise response alone has AUC {{alone.auc.value:.3f}}, the discriminator {{guessed.auc.value:.3f}} and the loss
-# {{yours["loss"].auc.value:.3f}}. Over {{len(plain)}} trainings the discriminator, compared with the loss, is *{{words(beyond["advantage"])}}* by
+# Over {{len(plain)}} trainings the discriminator, compared with the loss, is *{{words(beyond["advantage"])}}* by
 # advantage ({{beyond["advantage"]}}), *{{words(beyond["auc"])}}* by AUC ({{beyond["auc"]}}) and *{{words(beyond["tpr"])}}* by the TPR at 1 % FPR. So on this
 # model most of what noise tells, the output had told already.
 #
@@ -319,43 +343,15 @@ level = {
 # discriminator, {{level['loss']:.1f}} by the loss. Report the lower of the two: a model is as private as the best attack says.
 
 # %% [markdown]
-# ## Exercise 3.1 · difficulty 2/5 · about 10 minutes
-# A network without the label is at a disadvantage; a one-hot label costs it ten more inputs. Two numbers may be enough, and they work for any
-# number of classes: the probability of the true class, and the largest probability among the others.
-
-# %%
-from mialib.course.exercises import lesson_03 as checks
-
-
-def two_features(p: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Outputs (n, classes) and labels (n,) → (n, 2): p of the label, largest p of another."""
-    raise NotImplementedError
-
-
-checks.check_two_features(two_features)
-
-# %% [markdown]
-# <details><summary>Hint</summary>Copy the outputs, set the label's entry to −1, and take the maximum of each row.</details>
-#
-# <details><summary>Solution</summary>
-#
-# ```python
-# def two_features(p: np.ndarray, y: np.ndarray) -> np.ndarray:
-#     rows, others = np.arange(len(y)), p.copy()
-#     others[rows, y] = -1
-#     return np.stack([p[rows, y], others.max(axis=1)], axis=1)
-# ```
-#
-# Try `train_attacker(two_features(...), ...)`: few weights, nothing about classes to overfit.
-# </details>
-
-# %% [markdown]
-# ## Exercise 3.2 · difficulty 3/5 · about 15 minutes
+# ## Exercises
+# ### Exercise 3.1 · difficulty 3/5 · about 15 minutes
 # Write the noise response of any function, and check it where the answer is known: for a linear $R(x) = w \cdot x$ it is
 # $\mathbb{E}|w \cdot N| = \lVert w \rVert \sqrt{2/\pi}$, whatever $x$ and $\varepsilon$.
 
 # %%
 from collections.abc import Callable
+
+from mialib.course.exercises import lesson_03 as checks
 
 
 def noise_response(
@@ -381,6 +377,36 @@ checks.check_noise_response(noise_response)
 #     moved = [np.abs(respond(x + epsilon * rng.normal(size=x.shape)) - plain) for _ in range(draws)]
 #     return np.mean(moved, axis=0) / epsilon
 # ```
+# </details>
+
+# %% [markdown]
+# ### Exercise 3.2 · difficulty 3/5 · about 10 minutes
+# A judgement. You may ask each record once, so the discriminator is out, and your report has room for **two** attacks. The model may be any of
+# three: the undefended letters, the smoothed letters, the photographs. Choose the two of which the better one misses least at 1 % false alarms on
+# the model where they fare worst. The candidates: *loss*, *max confidence*, *modified entropy*, *loss per class*, *neural (PAST)*, *neural (CRL)*.
+# `plain.tpr(name, fpr=0.01)` is such a number; `smooth` and `photographs` have theirs.
+
+
+# %%
+def two_attacks() -> tuple[str, str]:
+    """The names of two attacks."""
+    raise NotImplementedError
+
+
+checks.check_two_attacks(two_attacks)
+
+# %% [markdown]
+# <details><summary>Hint</summary>Make a table of six attacks by three models. Where does a pair of thresholds fail?</details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# def two_attacks() -> tuple[str, str]:
+#     return "neural (PAST)", "neural (CRL)"
+# ```
+#
+# By the means. On the smoothed letters the thresholds find {{max(smooth.tpr(name, fpr=0.01).value for name in ("loss", "max confidence", "modified entropy", "loss per class")):.1%}} at best, so one of the two must be a network. Which one leads depends on the
+# model, and on the smoothed letters they differ by {{smooth.between("neural (PAST)", "neural (CRL)", "tpr", fpr=0.01)}}. Choose attacks that do not rank the records alike.
 # </details>
 
 # %% [markdown]

@@ -7,7 +7,7 @@
 #   - say how many reference models an attack needs, and what γ is for
 #   - find the records that are at risk whoever the target is
 # needs: notebook 02; the normal distribution
-# read: 35
+# read: 40
 # reproduces: after PAST's Fig. 14 (LiRA, RMIA and Attack R, without and with PAST), on our data
 # cover: 05_corner
 # ---
@@ -32,11 +32,14 @@ from mialib.course.plots import show
 from mialib.experiments.banks import references
 from mialib.results.repeats import in_turn
 
+# %%
 found = references(PROFILE)
 models = found.bank
 game = attacks.game(models, target=0)
 is_member = models.is_member[0]
 print(f"{found.source}\n{models}\n{len(game.shadow)} references for target 0")
+
+# %%
 cards("loss", "LiRA", "LiRA offline", "RMIA", "Attack R", "Attack P")
 
 # %% [markdown]
@@ -73,6 +76,7 @@ most, middle = int(order[-1]), int(order[len(order) // 2])
 easy = int(np.argmax(np.where(is_member, -np.inf, mean_out)))  # a non-member that all get right
 
 
+# %%
 def record_view(record: float) -> plots.Picture:
     i = int(record)
     inside, outside = phi[2:, i][holds[2:, i]], phi[2:, i][~holds[2:, i]]
@@ -86,6 +90,7 @@ def record_view(record: float) -> plots.Picture:
     )
 
 
+# %%
 last = len(is_member) - 1
 widgets.explore(record_view, record=widgets.slider(0, last, start=most, step=1, label="record"))
 
@@ -123,6 +128,7 @@ def lira_by_hand(phi: np.ndarray, references: np.ndarray, holds: np.ndarray) -> 
     return scores
 
 
+# %%
 ours = lira_by_hand(phi[0], phi[2:], holds[2:])
 
 # %% [markdown]
@@ -159,6 +165,7 @@ def sigmoid(phi: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-phi))
 
 
+# %%
 z = sigmoid(models.population.phi[:, 0])  # (models, population)
 ratio_x = ratio_by_hand(sigmoid(phi[0]), sigmoid(phi[2:]), ~holds[2:])
 ratio_z = ratio_by_hand(z[0], z[2:], np.ones_like(z[2:]))
@@ -187,6 +194,8 @@ ways = {
     "LiRA online": attacks.LiRA(),
 }
 pooled = {name: attacks.scores_per_target(models, attack) for name, attack in ways.items()}
+
+# %%
 truth = holds.ravel()
 curves = plots.roc({name: (scores.ravel(), truth) for name, scores in pooled.items()}, floor=1e-4)
 show(curves, name="05_corner")
@@ -195,7 +204,8 @@ plain_loss, lira = reached["loss (Attack P)"], reached["LiRA online"]
 
 # %% [markdown]
 # **What to see.** On the right, where accusations are rare, the curves fan out. At 1 % false alarms the loss catches
-# {{plain_loss.tpr_at_1_percent.value:.1%}} of the members, hardly more than a coin would, and online LiRA {{lira.tpr_at_1_percent.value:.1%}}. In numbers:
+# {{plain_loss.tpr_at_1_percent.value:.1%}} of the members, hardly more than a coin would, and online LiRA {{lira.tpr_at_1_percent.value:.1%}}. Attack R and offline LiRA
+# ask nearly the same question, so their lines lie close together. In numbers:
 
 # %%
 headlines.in_turn(reached)
@@ -207,7 +217,7 @@ headlines.in_turn(reached)
 
 # %% [markdown]
 # ## How many references?
-# LiRA fits two means and two deviations a record, RMIA one mean. *Think*: who suffers first when references are few? Move the
+# LiRA fits two means and two deviations per record, RMIA one mean. *Think*: who suffers first when references are few? Move the
 # **number of references** below and watch the curves.
 
 # %%
@@ -223,6 +233,7 @@ forms = {
 some_truth = holds[players].ravel()
 
 
+# %%
 def with_references(number: int, attack: attacks.Attack) -> np.ndarray:
     """Scores of eight targets, each attacked with so many of its references: (8 × n,)."""
     scores = []
@@ -233,6 +244,7 @@ def with_references(number: int, attack: attacks.Attack) -> np.ndarray:
     return np.concatenate(scores)
 
 
+# %%
 by_number = {n: {name: with_references(n, form) for name, form in forms.items()} for n in numbers}
 
 
@@ -282,6 +294,7 @@ def gamma_view(gamma: float) -> plots.Picture:
     return plots.roc({name: (scores, sixteen) for name, scores in rows.items()}, floor=1e-3)
 
 
+# %%
 widgets.explore(gamma_view, gamma=widgets.steps(gammas, start=1.0, label="γ"))
 
 # %% [markdown]
@@ -378,6 +391,8 @@ found = {
     for arm, experiment in {"undefended": "bank", "tuned by PAST": "bank tuned"}.items()
 }
 print(*(one.source for one in found.values()), sep="\n")
+
+# %%
 on_photographs = {
     f"{name}, {arm}": in_turn(attacks.scores_per_target(one.bank, attack), one.bank.is_member)
     for arm, one in found.items()
@@ -428,37 +443,42 @@ else:
 # ones, which a model gets right only by heart. Below, ten of the {{float((risk.caught == 0).mean()):.0%}} that are never caught: **an average hides who pays**.
 
 # %% [markdown]
-# ## Exercise 5.1: break the evaluation · difficulty 2/5 · about 10 minutes
-# Write the cheat of tuning the threshold on the target: the largest TPR − FPR over all thresholds. The check plays it on pure noise.
+# ## Exercises
+# ### Exercise 5.1 · difficulty 2/5 · about 10 minutes
+# A judgement. You can pay for 4 reference models, and a colleague for 62. Which of the four attacks under *How many references?* does each of you take,
+# by the AUC and by the TPR at 1 % FPR? The slider there shows the curves, and
+# `in_turn(by_number[4]["LiRA"].reshape(8, -1), holds[players])` has both numbers.
 
 # %%
 from mialib.course.exercises import lesson_05 as checks
 
 
-def claimed_advantage(scores: np.ndarray, is_member: np.ndarray) -> float:
-    """The advantage at the threshold that is best on these very records."""
+def attack_for(references: int, number: str) -> str:
+    """One of the four names; references is 4 or 62, number "AUC" or "TPR at 1 % FPR"."""
     raise NotImplementedError
 
 
-checks.check_claimed_advantage(claimed_advantage)
+checks.check_attack_for(attack_for)
 
 # %% [markdown]
-# <details><summary>Hint</summary>Try every score as the threshold, and one above all.</details>
+# <details><summary>Hint</summary>Read the last figure at both ends for the AUC. Then ask who must be right about the *surest* records with two values per world.</details>
 #
 # <details><summary>Solution</summary>
 #
 # ```python
-# def claimed_advantage(scores: np.ndarray, is_member: np.ndarray) -> float:
-#     cuts = np.append(scores, np.inf)
-#     return max((scores[is_member] >= t).mean() - (scores[~is_member] >= t).mean() for t in cuts)
+# def attack_for(references: int, number: str) -> str:
+#     if references == 62:
+#         return "LiRA"
+#     return "LiRA, pooled variance" if number == "AUC" else "RMIA"
 # ```
 #
-# On scores that know nothing, with 50 + 50 records, the cheat claims {{np.mean([metrics.best_advantage(np.random.default_rng(i).normal(size=100), np.arange(100) < 50) for i in range(500)]):.2f}} on average (500 draws), and never less than 0.
+# The answer turns with the budget, and with few references by the number, too. These are means over eight targets; with 4 references the two leaders are close, so look at their
+# intervals before you write that one of them wins. Whoever reports "the strongest attack" owes both the budget and the number.
 # </details>
 
 # %% [markdown]
-# ## Exercise 5.2: break it again · difficulty 3/5 · about 15 minutes
-# Suppose that members came from one source and non-members from another. Write a **blind** attack: it sees records, never a model. If it wins, the
+# ### Exercise 5.2 · difficulty 3/5 · about 15 minutes
+# Break the evaluation. Suppose that members came from one source and non-members from another. Write a **blind** attack: it sees records, never a model. If it wins, the
 # evaluation measures the sources, not the leak.
 
 

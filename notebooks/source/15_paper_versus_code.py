@@ -7,7 +7,7 @@
 #   - measure what a slip does to a number, over trainings and with an interval
 #   - tell a slip that changes a conclusion from one that changes nothing
 # needs: notebooks 01, 04, 05 and 08
-# read: 30
+# read: 35
 # reproduces: no figure; the places where the code behind PAST, CRL, RelaxLoss and LiRA, and two toolkits, leave their texts
 # cover: 15_effects
 # ---
@@ -32,12 +32,14 @@ from mialib.course.tunings import Tunings
 from mialib.experiments import results
 from mialib.experiments.banks import references
 
+# %%
 configuration = profiles.load(PROFILE).images
 sides = ("target", "shadow")
 wanted = [configuration.but(seed=seed, side=side) for seed in range(5) for side in sides]
 asked = [run.ask(rotations=(-4, 0, 4)) for run in runs.get_all(wanted)]
 players = [differences.Players(*pair) for pair in zip(asked[::2], asked[1::2], strict=True)]
 
+# %%
 bank = references(PROFILE).bank
 plain = results("base", PROFILE).find(defense="Plain")  # the undefended model, ten times
 past = Tunings(results("past", PROFILE))
@@ -152,6 +154,7 @@ def area_without_ties(scores: np.ndarray, is_member: np.ndarray) -> float:
     return float(np.trapezoid(tpr, fpr))
 
 
+# %%
 right = plain.correct.astype(float)
 by_hand = [area_without_ties(one, plain.is_member) for one in right]
 ties = differences.ties(plain)
@@ -250,8 +253,9 @@ widgets.explore(
 # *Without a kernel*: the chart above has every position of both sliders.
 
 # %% [markdown]
-# ## Exercise 15.1: mend the curve · difficulty 2/5 · about 10 minutes
-# The scores come from the highest to the lowest. After which records may a threshold be drawn? Write the function that the mended ROC needs.
+# ## Exercises
+# ### Exercise 15.1 · difficulty 2/5 · about 10 minutes
+# Mend the curve. The scores come from the highest to the lowest. After which records may a threshold be drawn? Write the function that the mended ROC needs.
 
 # %%
 from mialib.course.exercises import lesson_15 as checks
@@ -279,31 +283,42 @@ checks.check_last_of_ties(last_of_ties)
 # </details>
 
 # %% [markdown]
-# ## Exercise 15.2: mend the verdict · difficulty 2/5 · about 10 minutes
-# Each experiment has a list of AUCs, each with its p-value. Write a verdict for each that no order can change.
+# ### Exercise 15.2 · difficulty 2/5 · about 10 minutes
+# A judgement. You referee a paper on a defense, and find four habits in its appendix:
+#
+# - **shadow**: "The attacker's shadow was trained without our defense."
+# - **ties**: "Of equal scores we keep the first", in the AUC of the correctness attack.
+# - **twice**: "We report the mean advantage over eight attacks, loss and confidence among them."
+# - **crops**: "One crop and one flip are drawn for each batch."
+#
+# Judging by this lesson: does the habit make the model look *too private*, *too leaky*, or is the number *not moved* beyond what trainings and records explain?
 
 
 # %%
-def verdicts(aucs: list[np.ndarray], p_values: list[np.ndarray]) -> list[bool]:
-    """Is the mean of an experiment's AUCs with p < 0.05 above 0.65? Without any, it is not."""
+def report() -> dict[str, str]:
+    """For each habit "too private", "too leaky" or "not moved"."""
     raise NotImplementedError
 
 
-checks.check_verdicts(verdicts)
+checks.check_report(report)
 
 # %% [markdown]
-# <details><summary>Hint</summary>What must be empty at the start of each experiment?</details>
+# <details><summary>Hint</summary>A lower advantage or AUC looks more private. The chart of all effects has the signs and the intervals.</details>
 #
 # <details><summary>Solution</summary>
 #
 # ```python
-# def verdicts(aucs: list[np.ndarray], p_values: list[np.ndarray]) -> list[bool]:
-#     answers = []
-#     for areas, p in zip(aucs, p_values):
-#         significant = areas[p < 0.05]
-#         answers.append(bool(len(significant) and significant.mean() > 0.65))
-#     return answers
+# def report() -> dict[str, str]:
+#     return {
+#         "shadow": "too private",
+#         "ties": "too private",
+#         "twice": "too leaky",
+#         "crops": "not moved",
+#     }
 # ```
+#
+# Would you ask for all four to be mended? The first two turn a verdict. The third moves the mean by {{twice.effect.value:.3f}}, and moves every defense alike. Of the fourth we know that it made no
+# significant difference here, on letters ({{augmentation.effect}}); that is not a proof that it never does.
 # </details>
 
 # %% [markdown]

@@ -8,7 +8,7 @@
 #   - recognise an audit that was fooled by its data
 #   - state a lower bound on ε as a theorem with its premise
 # needs: notebooks 01, 02 and 03; a training loop in PyTorch
-# read: 30
+# read: 40
 # reproduces: no figure; what an audit owes its readers
 # cover: 16_believed
 # ---
@@ -35,6 +35,7 @@ from mialib.course import figures, plots, widgets
 from mialib.course.plots import show
 from mialib.estimates import Estimate, words
 
+# %%
 letters = data.load("letters", size=4400)
 x = torch.tensor(letters.x / 255, dtype=torch.float32)
 y = torch.tensor(letters.y)
@@ -51,6 +52,7 @@ def own_model() -> nn.Sequential:
     )  # fmt: skip
 
 
+# %%
 def own_training(x: torch.Tensor, y: torch.Tensor, *, seed: int, epochs: int = 60) -> nn.Module:
     torch.manual_seed(seed)
     model = own_model()
@@ -95,9 +97,14 @@ print(belief.blind.sentence)
 print(f"In both sets: {belief.duplicates} records; nearly so: {belief.near_duplicates}.")
 measured = {row.name: row.auc for row in report.attacks}
 shuffled = {name: Estimate(0.5, *band.auc) for name, band in belief.null.items()}
-series = {"measured": measured, "if membership were shuffled": shuffled}
-series["measured"] = {"blind baseline": belief.blind.auc, **measured}
+series = {"measured": {"blind baseline": belief.blind.auc, **measured}}
+series["if membership were shuffled"] = shuffled
 show(plots.comparison(series, label="AUC", chance=0.5), name="16_believed")
+
+# %% [markdown]
+# **What to see.** The blind baseline has an AUC of {{belief.blind.auc}}. Chance alone puts the loss attack between {{belief.null["loss"].auc.low:.3f}} and {{belief.null["loss"].auc.high:.3f}}; it is at {{measured["loss"].value:.3f}}.
+
+# %%
 found_blindly = words(
     Estimate(*(end - 0.5 for end in belief.blind.auc.triple)),
     lower="worse than a guess",
@@ -106,8 +113,7 @@ found_blindly = words(
 )
 
 # %% [markdown]
-# **What to see.** The blind baseline has an AUC of {{belief.blind.auc}}: {{found_blindly}}. Chance alone puts the loss attack between {{belief.null["loss"].auc.low:.3f}} and {{belief.null["loss"].auc.high:.3f}}; it is at {{measured["loss"].value:.3f}}.
-# Thresholds were *{{belief.threshold}}*: without a shadow, no record is judged by a threshold that it helped to choose.
+# So the blind baseline is {{found_blindly}}. Thresholds were *{{belief.threshold}}*: without a shadow, no record is judged by a threshold that it helped to choose.
 
 # %% [markdown]
 # ## Utility beside privacy
@@ -241,7 +247,8 @@ print({name: f"{size / 1000:.0f} kB" for name, size in sizes.items()})
 # `report.save("audit.html")` writes one page without scripts that prints, and the same as data beside it. From a terminal: `mialib audit outputs.npz --out report.html`.
 
 # %% [markdown]
-# ## Exercise 16.1 · difficulty 2/5 · about 10 minutes
+# ## Exercises
+# ### Exercise 16.1 · difficulty 2/5 · about 10 minutes
 # Where would chance alone put an AUC? Shuffle the membership 500 times, and return the ends between which 95 % of the AUCs lie.
 
 # %%
@@ -272,31 +279,91 @@ checks.check_null_band(null_band)
 # </details>
 
 # %% [markdown]
-# ## Exercise 16.2 · difficulty 3/5 · about 15 minutes
-# You are handed a report. Conclude: `"it remembers its members"`, `"nothing found"` or `"the two sets differ"`. Which question comes first? (Then run it on a model of your own.)
+# ### Exercise 16.2 · difficulty 3/5 · about 15 minutes
+# An experiment of your own, and the last one of the course. Audit a model that *you* trained, of any kind and on any data. Toss the coins first. Hand over the report
+# and your conclusion: `"it remembers its members"`, `"nothing found"` or `"the two sets differ"`. Which question comes first?
 
 
 # %%
-def verdict(report) -> str:
-    """One of the three sentences."""
+def own_audit() -> tuple:
+    """The report that `audit` made, and one of the three conclusions."""
     raise NotImplementedError
 
 
-checks.check_verdict(verdict)
+checks.check_own_audit(own_audit)
 
 # %% [markdown]
-# <details><summary>Hint</summary>`report.belief.blind.finds_a_shift`, and `report.strongest.auc.low`.</details>
-# <details><summary>Solution</summary>
+# <details><summary>Hint</summary>`audit.from_outputs(probabilities=…, labels=…, is_member=…, inputs=…, by_coin=True)` takes any model's answers. Then look at
+# `report.belief.blind.finds_a_shift`, and at `report.strongest.auc.low`.</details>
+# <details><summary>Solution: a forest of scikit-learn's, and a checklist for yours</summary>
 #
 # ```python
-# def verdict(report):
+# from sklearn.datasets import load_digits
+# from sklearn.ensemble import RandomForestClassifier
+#
+# from mialib import audit
+#
+#
+# def own_audit() -> tuple:
+#     digits = load_digits()
+#     tossed = np.random.default_rng(0).random(len(digits.data)) < 0.5
+#     forest = RandomForestClassifier(random_state=0).fit(digits.data[tossed], digits.target[tossed])
+#     answers = forest.predict_proba(digits.data)
+#     given = {"labels": digits.target, "is_member": tossed, "inputs": digits.data}
+#     report = audit.from_outputs(probabilities=answers, by_coin=True, **given)
 #     if report.belief.blind.finds_a_shift:
-#         return "the two sets differ"
-#     return "it remembers its members" if report.strongest.auc.low > 0.5 else "nothing found"
+#         return report, "the two sets differ"
+#     leaks = report.strongest.auc.low > 0.5
+#     return report, "it remembers its members" if leaks else "nothing found"
 # ```
+#
+# Now write three sentences for the owner of your model, and hold them to this list:
+#
+# - Do they say *how many* members and non-members, and how they were drawn?
+# - Is there a number at a low false-alarm rate, or the statement that there were too few records for one?
+# - Is every number beside its interval, and is it said that the interval is over records of *one* training?
+# - Do they name what was not tested, and avoid the word *safe*?
 #
 # With many attacks, taking the strongest and then reading its own interval is a little too eager; the policy `"aisvs"` corrects for their number.
 # </details>
+
+# %% [markdown]
+# ## The end of the course
+# It began with a stranger who learned from a clinic's model that you were a patient. You can do now what that clinic did not: ask first. Before you close the last
+# notebook, some numbers to take along.
+
+# %%
+from mialib.experiments import results
+
+base, photographs = results("base", PROFILE), results("photographs", PROFILE)
+plain, smooth = (base.find(defense=name) for name in ("Plain", "LabelSmoothing"))
+bare, student = photographs.find(called="undefended"), photographs.find(defense="DMP")
+smoothing = smooth.paired(plain, "advantage", "loss")
+bought, paid = (student.paired(bare, what) for what in ("highest", "accuracy"))
+
+# %% [markdown]
+# ### What we know
+# - **A model that knows its records by heart gives them away.** One threshold on the loss has an advantage of {{plain.advantage("loss")}} on letters ({{len(plain)}} trainings)
+#   and of {{bare.advantage("loss")}} on photographs ({{len(bare)}}).
+# - **A defense must face an attacker who knows of it.** Label smoothing hides the confidence; against an adaptive shadow the loss attack's advantage was *{{words(smoothing)}}*
+#   than without it ({{smoothing}}).
+# - **Privacy can be bought.** On photographs DMP changed the highest advantage by {{bought}} and the accuracy by {{paid}}, and it asks for records beside the members. Notebook 14 has
+#   every price.
+# - **An average hides people.** Reference attacks catch some records again and again, and others never (notebook 05).
+#
+# ### What nobody knows
+# - Which defense is best for *your* data. Read the planes of notebook 14 side by side, and then measure.
+# - What a better attack would find. Every advantage in this course is a floor, a guarantee ε is a ceiling, and there is much room between the two.
+# - Whether sparsity itself protects, or only the accuracy that it costs (notebooks 12 and 13).
+# - What the *other* records lose, those that some defenses learn from without calling them members.
+#
+# ### Where to go
+# - **Audit** something that matters to you, before it is released. If it leaks, tell its owner first, and publish rates rather than names.
+# - **Reproduce** one figure: `mialib reproduce` lists them, and LEDGER.md says which numbers still come from a stand-in for the paper's data.
+# - **Build** an attack or a defense of your own. CONTRIBUTING.md has a whole one of each; neither fills a screen.
+# - **Teach** it. Whoever has explained once why an AUC is not an accusation will not forget it.
+#
+# Thank you for reading this far.
 
 # %% [markdown]
 # ## Recap

@@ -98,7 +98,7 @@ def test_sentences_have_the_counts(leaky):
     found = leaky.strongest.tpr_at_1_percent
     text = leaky.summary()
     assert f"finds {round(1000 * found.value)} of 1,000 members" in text
-    assert "accusing at most 10 of 1,000 outsiders; a guess would find 10." in text
+    assert "accusing at most 10 of 1,000 non-members; a guess would find 10." in text
     twice = (leaky.exposure.found_by[leaky.is_member] >= 2).sum()
     assert f"agree on {twice} of 500 members" in text
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mialib import metrics
-from mialib.audits import Audit, audit, html, writing
+from mialib.audits import Audit, audit, drawings, html, writing
 from mialib.audits.bounds import lower_bounds, saw_membership
 from mialib.audits.positions import in_words, movable, positions
 from mialib.cli import main
@@ -315,6 +315,32 @@ def test_hostile_names_stay_names_in_the_files(tmp_path):
 
 
 # Many classes, few records, many attacks.
+
+
+def test_a_tick_of_tied_scores_is_written_once():
+    scores = np.r_[np.full(400, -35.0), np.linspace(0, 3, 1600)]
+    ticks = re.findall(r">([^<>]+)</text>", "".join(drawings._score_ticks(scores)))
+    assert ticks[0] == "−35"
+    assert len(set(ticks)) == len(ticks) > 2
+
+
+def test_many_lines_of_a_policy_are_folded():
+    """The fourth attack that exceeds a guess is in sight, and the fifth unfolds."""
+    lines = [line.sentence for line in report("memorising").judgement.lines]
+    section = unescape(page("memorising").split("Against release")[1])
+    seen, folded = section.split("<details>", 1)
+    assert f"{len(lines) - 4} more of this kind" in folded
+    assert lines[3] in seen
+    assert lines[4] not in seen
+    assert lines[4] in folded
+
+
+@pytest.mark.parametrize(("attacks", "has_numbers"), [(8, True), (12, True), (15, False)])
+def test_a_caption_speaks_of_numbers_only_where_they_are_written(attacks, has_numbers):
+    names = [f"attack {k}" for k in range(attacks)]
+    agreeing = {(one, other): 0.5 for one in names for other in names}
+    drawn = drawings.agreement(names, agreeing, told="")
+    assert drawings.has_numbers(attacks) == has_numbers == (">50</text>" in drawn)
 
 
 def test_a_thousand_classes_fit_into_the_page():

@@ -4,6 +4,7 @@ One harness for all: an exercise is a line in RIGHT and some in WRONG.
 """
 
 import inspect
+from functools import cache
 from importlib import import_module
 from math import ceil
 from pathlib import Path
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 import torch
 
+from mialib import audit
 from mialib.course import exercises
+from mialib.course.exercises import lesson_04, lesson_14
 from mialib.course.exercises.check import Verdict, check, same_as, shown
 from mialib.defenses.crl import normalized
 from mialib.defenses.relaxloss import soft_loss
@@ -36,30 +39,14 @@ def threshold_for_fpr(scores, fpr):
     return np.nextafter(np.sort(scores)[::-1][allowed], np.inf)
 
 
-def modified_entropy(p, y):
-    of_label = np.eye(p.shape[1], dtype=bool)[y]
-    terms = np.where(of_label, (1 - p) * np.log(p), p * np.log(1 - p))
-    return -terms.sum(axis=1)
-
-
 def auc_from_ranks(scores, is_member):
     member, other = scores[is_member][:, None], scores[~is_member]
     return (member > other).mean() + (member == other).mean() / 2
 
 
-def two_features(p, y):
-    others = np.where(np.eye(p.shape[1], dtype=bool)[y], -1, p)
-    return np.stack([p[np.arange(len(y)), y], others.max(axis=1)], axis=1)
-
-
 def noise_response(response, x, epsilon, draws, rng):
     changes = [response(x + epsilon * rng.normal(size=x.shape)) - response(x) for _ in range(draws)]
     return np.abs(changes).mean(axis=0) / epsilon
-
-
-def l1_shifts(d):
-    square = [(i, j) for i in range(-d, d + 1) for j in range(-d, d + 1)]
-    return [(0, 0), *(shift for shift in square if abs(shift[0]) + abs(shift[1]) == d)]
 
 
 def input_gradient(weights, x, label):
@@ -68,15 +55,49 @@ def input_gradient(weights, x, label):
     return (p - (np.arange(len(p)) == label)) @ weights
 
 
-def claimed_advantage(scores, is_member):
-    thresholds = [*scores, np.inf]
-    rates = [(scores >= one, one) for one in thresholds]
-    return max(called[is_member].mean() - called[~is_member].mean() for called, _ in rates)
+@cache
+def audited(*, memory=0.0, shift=0.0, blind=True, shared=0):
+    """A report on outputs that are surer of members by `memory`; non-members lie off by `shift`."""
+    rng = np.random.default_rng(0)
+    is_member = np.arange(1000) < 500
+    labels = rng.integers(0, 4, 1000)
+    inputs = rng.normal(size=(1000, 10)) + shift * ~is_member[:, None]
+    logits = rng.normal(size=(1000, 4))
+    logits[np.arange(1000), labels] += 1 + (memory + 2 * shift) * is_member
+    for part in (inputs, logits, labels):
+        part[500 : 500 + shared] = part[:shared]
+    given = {"inputs": inputs} if blind else {}
+    return audit.from_outputs(logits=logits, labels=labels, is_member=is_member, **given)
 
 
-def best_within(accuracy, leak, promise):
-    keeps = np.flatnonzero(accuracy >= accuracy[0] - promise)
-    return keeps[leak[keeps].argmin()]
+LEAKS = "it remembers its members"
+NOTHING = "nothing found"
+SHIFTED = "the two sets differ"
+TEN_PAPERS = {
+    "modified entropy": (9, "higher"),
+    "loss per class": (2, "not told apart"),
+    "max confidence": (0, "lower"),
+}
+REPORT = {
+    "shadow": "too private",
+    "ties": "too private",
+    "twice": "too leaky",
+    "crops": "not moved",
+}
+
+
+def attack_for(references, number):
+    if references == 62:
+        return "LiRA"
+    return "LiRA, pooled variance" if number == "AUC" else "RMIA"
+
+
+def labels_over_outputs(**changed):
+    return dict(lesson_04.shares_left()) | changed
+
+
+def clients(**changed):
+    return dict(lesson_14.advised()) | changed
 
 
 def blind_scores(known, is_member, asked):
@@ -180,16 +201,6 @@ def last_of_ties(descending):
     return np.array([k for k in range(len(descending)) if descending[k] not in descending[k + 1 :]])
 
 
-def verdicts(aucs, p_values, kept=None):
-    answers = []
-    for areas, p in zip(aucs, p_values, strict=True):
-        significant = [*(kept or []), *areas[p < 0.05]]
-        if kept is not None:
-            kept = significant
-        answers.append(bool(significant) and float(np.mean(significant)) > 0.65)
-    return answers
-
-
 def null_band(scores, is_member, rng, *, share=0.95, shuffle=True):
     """Shuffles who is a member, or only draws members and non-members again."""
     areas = []
@@ -198,13 +209,6 @@ def null_band(scores, is_member, rng, *, share=0.95, shuffle=True):
         rows = slice(None) if shuffle else rng.integers(0, len(scores), len(scores))
         areas.append(auc(scores[rows], chosen[rows]))
     return np.quantile(areas, [(1 - share) / 2, (1 + share) / 2])
-
-
-def concluded(report, *, blind=True, attack=True):
-    if blind and report.belief.blind.finds_a_shift:
-        return "the two sets differ"
-    found = report.strongest.auc.low > 0.5 if attack else report.utility.accuracy_gap.value > 0.5
-    return "it remembers its members" if found else "nothing found"
 
 
 def apply_factor(entries, x):
@@ -256,18 +260,25 @@ ABSTRACT = {
 
 
 RIGHT = [
-    ("check_best_within", best_within),
+    ("check_for_clients", clients),
     ("check_honest_winner", lambda choosing, measuring: measuring[choosing.argmin()]),
     ("check_gap_attack", lambda predicted, label: predicted == label),
+    ("check_may_be_printed", lambda: "DB"),
+    ("check_may_be_printed", lambda: ["b", "d"]),
+    ("check_verdict_at_a_prior", lambda: (0.23, "stay silent")),
+    ("check_ten_papers", lambda: TEN_PAPERS),
+    ("check_two_attacks", lambda: ("neural (CRL)", "neural (PAST)")),
+    ("check_left_by_labels", labels_over_outputs),
+    ("check_attack_for", attack_for),
+    ("check_report", lambda: REPORT),
+    ("check_own_audit", lambda: (audited(memory=2.0), LEAKS)),
+    ("check_own_audit", lambda: (audited(), NOTHING)),
+    ("check_own_audit", lambda: (audited(shift=1.0), SHIFTED)),
+    ("check_own_audit", lambda: (audited(shift=1.0, memory=2.0), SHIFTED)),
     ("check_threshold_for_fpr", threshold_for_fpr),
-    ("check_largest_fpr", lambda tpr, prior, ppv: tpr * prior * (1 / ppv - 1) / (1 - prior)),
-    ("check_modified_entropy", modified_entropy),
     ("check_auc_from_ranks", auc_from_ranks),
-    ("check_two_features", two_features),
     ("check_noise_response", noise_response),
-    ("check_l1_shifts", l1_shifts),
     ("check_input_gradient", input_gradient),
-    ("check_claimed_advantage", claimed_advantage),
     ("check_blind_scores", blind_scores),
     ("check_accuracy_for_p1", lambda p1, advantage: 1 / (2 / p1 - 1 / (1 - advantage))),
     ("check_ship", lambda: "ℓ1 0.0006"),
@@ -291,39 +302,76 @@ RIGHT = [
     ("check_apply_factor", apply_factor),
     ("check_judge", judge),
     ("check_last_of_ties", last_of_ties),
-    ("check_verdicts", verdicts),
     ("check_null_band", null_band),
-    ("check_verdict", concluded),
 ]
 
 WRONG = [
-    ("check_best_within", lambda accuracy, leak, promise: int(leak.argmin()), "the first model's"),
+    ("check_for_clients", lambda: clients(shop="undefended"), "The shop: expected"),
+    ("check_for_clients", lambda: clients(clinic="DMP"), "'no records beside the members'"),
+    ("check_for_clients", lambda: clients(student=clients()["clinic"]), "nor more time"),
+    ("check_for_clients", lambda: {"clinic": "DMP"}, "for each of clinic, shop, student"),
     ("check_honest_winner", lambda choosing, measuring: choosing.min(), "the other half's"),
     ("check_honest_winner", lambda choosing, measuring: measuring.min(), "let it only measure"),
     ("check_honest_winner", lambda choosing, measuring: measuring.mean(), "lowest in `choosing`"),
     ("check_gap_attack", lambda predicted, label: predicted != label, "what the model gets right"),
     ("check_gap_attack", lambda predicted, label: np.ones(4, bool), "expected"),
     ("check_gap_attack", lambda predicted, label: 1, "shape (4,), found ()"),
+    ("check_may_be_printed", lambda: "ABD", "A does not hold. The advantage is a difference"),
+    ("check_may_be_printed", lambda: "B", "missing. The table has a row"),
+    ("check_may_be_printed", lambda: "BCD", "A stronger one may find more"),
+    ("check_may_be_printed", lambda: "BDE", "nothing is known of other data"),
+    ("check_may_be_printed", lambda: "BDF", "the letters A, B, C, D, E as one text"),
+    ("check_may_be_printed", lambda: "", "One sentence that holds is missing"),
+    ("check_verdict_at_a_prior", lambda: (0.73, "accuse"), "not the half of the balanced game"),
+    ("check_verdict_at_a_prior", lambda: (0.4, "stay silent"), "of the members accused"),
+    ("check_verdict_at_a_prior", lambda: (0.11, "stay silent"), "loose ones too"),
+    ("check_verdict_at_a_prior", lambda: (0.23, "accuse"), "Nine of ten accusations should be"),
+    ("check_ten_papers", lambda: TEN_PAPERS | {"loss per class": (8, "higher")}, "strictly higher"),
+    (
+        "check_ten_papers",
+        lambda: TEN_PAPERS | {"loss per class": (2, "lower")},
+        "interval of the difference",
+    ),
+    ("check_ten_papers", lambda: {"loss per class": (2, "lower")}, "an entry for each"),
+    ("check_two_attacks", lambda: ("loss", "loss per class"), "On the smoothed letters"),
+    ("check_two_attacks", lambda: ("loss", "neural (PAST)"), "On the photographs"),
+    ("check_two_attacks", lambda: ("loss", "loss"), "Return two of"),
+    ("check_two_attacks", lambda: ("loss", "discriminator"), "Return two of"),
+    ("check_left_by_labels", lambda: labels_over_outputs(letters=0.71), "the strongest attack of"),
+    (
+        "check_left_by_labels",
+        lambda: {name: 1 / share for name, share in labels_over_outputs().items()},
+        "Divide the labels' advantage",
+    ),
+    ("check_left_by_labels", lambda: {"letters": 0.7}, "a share for each of"),
+    ("check_attack_for", lambda references, number: "LiRA", "With 4 references, by the AUC,"),
+    (
+        "check_attack_for",
+        lambda references, number: attack_for(references, "AUC"),
+        "With 4 references, by the TPR at 1 % FPR,",
+    ),
+    ("check_attack_for", lambda references, number: attack_for(4, number), "With 62 references"),
+    ("check_attack_for", lambda references, number: "loss", "expected one of LiRA"),
+    ("check_report", lambda: REPORT | {"shadow": "too leaky"}, "the code lowers the advantage"),
+    ("check_report", lambda: REPORT | {"ties": "not moved"}, "looks 'too private'"),
+    ("check_report", lambda: REPORT | {"crops": "too leaky"}, "does not significantly change"),
+    ("check_report", lambda: {"ties": "too private"}, "a judgement of each of"),
+    ("check_own_audit", lambda: (audited(shift=1.0), LEAKS), "Expected 'the two sets differ'"),
+    ("check_own_audit", lambda: (audited(), LEAKS), "Expected 'nothing found'"),
+    ("check_own_audit", lambda: (audited(memory=2.0), NOTHING), "'it remembers its members'"),
+    ("check_own_audit", lambda: (audited(blind=False), NOTHING), "Hand in `inputs=`, too"),
+    ("check_own_audit", lambda: (audited(shared=3), NOTHING), "records are in both sets"),
+    ("check_own_audit", lambda: ("a report", NOTHING), "found str"),
     ("check_threshold_for_fpr", lambda scores, fpr: np.quantile(scores, 1 - fpr), "too many false"),
     ("check_threshold_for_fpr", lambda scores, fpr: np.inf, "lower threshold"),
-    ("check_largest_fpr", lambda tpr, prior, ppv: tpr * prior / ppv, "Solve PPV"),
-    ("check_largest_fpr", lambda tpr, prior, ppv: 0.0, "expected 0.0005612, found 0."),
-    ("check_modified_entropy", lambda p, y: -(p * np.log(p)).sum(axis=1), "the label's term"),
     ("check_auc_from_ranks", lambda s, m: (s[m][:, None] > s[~m]).mean(), "ties count half"),
-    ("check_two_features", lambda p, y: np.sort(p, axis=1)[:, :-3:-1], "the label's probability"),
     (
         "check_noise_response",
         lambda r, x, e, d, rng: abs(r(x + e * rng.normal(size=x.shape)) - r(x)),
         "3.99",
     ),
     ("check_noise_response", lambda r, x, e, d, rng: np.zeros((200, 2)), "found (200, 2)"),
-    ("check_l1_shifts", lambda d: [(i, j) for i in range(-d, d + 1) for j in (-d, d)], "5 shifts"),
     ("check_input_gradient", lambda w, x, label: w[label], "less 1 for the label"),
-    (
-        "check_claimed_advantage",
-        lambda s, m: (s[m] >= 2.5).mean() - (s[~m] >= 2.5).mean(),
-        "let nobody in",
-    ),
     ("check_blind_scores", lambda known, m, asked: -asked.sum(axis=1), "differ by 0.5"),
     ("check_blind_scores", lambda known, m, asked: m, "come from one source"),
     (
@@ -466,12 +514,6 @@ WRONG = [
         "after the last of them",
     ),
     ("check_last_of_ties", lambda descending: np.flatnonzero(np.diff(descending)), "shape"),
-    ("check_verdicts", lambda aucs, p: verdicts(aucs, p, kept=[0.9]), "whatever came before"),
-    (
-        "check_verdicts",
-        lambda aucs, p: [bool(areas.mean() > 0.65) for areas in aucs],
-        "own significant AUCs",
-    ),
     (
         "check_null_band",
         lambda *given: null_band(*given, shuffle=False),
@@ -479,8 +521,6 @@ WRONG = [
     ),
     ("check_null_band", lambda *given: null_band(*given, share=0.5), "Is it 95 %?"),
     ("check_null_band", lambda *given: null_band(*given)[0], "two numbers"),
-    ("check_verdict", lambda report: concluded(report, blind=False), "'the two sets differ'"),
-    ("check_verdict", lambda report: concluded(report, attack=False), "'it remembers its members'"),
 ]
 
 

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from mialib.course import figures
-from small_pictures import MEMBER, NON_MEMBER, PICTURES, threshold_view
+from small_pictures import MEMBER, NON_MEMBER, PICTURES, one_record, threshold_view
 
 
 @pytest.mark.parametrize("threshold", [1e-4, 0.05, 0.7, 100.0])
@@ -42,6 +42,22 @@ def test_the_confusion_matrix_has_counts_and_shares():
     cells = [text.get_text() for text in table.texts]
     assert cells[0] == f"{caught}\n{caught / 300:.1%}"
     assert len(cells) == 4
+
+
+@pytest.mark.parametrize(
+    ("loss", "is_member", "verdict"),
+    [
+        (0.1, True, "a member is caught"),
+        (0.1, False, "a false alarm"),
+        (0.3, True, "a member is missed"),
+        (0.3, False, "a non-member is left alone"),
+    ],
+)
+def test_the_view_of_one_record_says_whether_the_attack_is_right(loss, is_member, verdict):
+    picture = one_record(loss, is_member=is_member)
+    assert verdict in picture.alt
+    called = float(loss <= 0.2)
+    assert picture.numbers == {"loss": loss, "called": called, "is member": float(is_member)}
 
 
 def test_one_record_in_two_worlds_has_the_means_of_both():

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from mialib import metrics
-from mialib.course import headlines
+from mialib.course import contenders, headlines
 from mialib.estimates import Estimate
 from mialib.results.repeats import in_turn
+from small_pictures import small_arena
 from small_results import results
 
 IS_MEMBER = np.arange(400) < 200
@@ -110,3 +111,18 @@ def test_a_grid_has_lambda_downwards_and_alpha_along():
     header, _, *lines = cells(headlines.grid({(2e-3, 1.5): "b", (1e-3, 0.0): "a"}))
     assert header == ["", "α = 0", "α = 1.5"]
     assert lines == [["λ = 0.001", "a", "–"], ["λ = 0.002", "–", "b"]]
+
+
+def test_every_defense_of_the_arena_is_told_in_words():
+    names = {kind.name for kind in contenders.KINDS.values()} - {"undefended"}
+    names |= {kind.name for kind in vars(contenders).values() if isinstance(kind, contenders.Kind)}
+    assert names == set(contenders.IN_WORDS)
+
+
+def test_a_price_has_the_whole_range_of_a_defense():
+    table = cells(headlines.prices([small_arena()]))
+    assert [line[0] for line in table[2:]] == ["ℓ1", "ℓ2"]
+    for line in table[2:]:
+        times = sorted(one.times for one in small_arena().defenses[line[0]])
+        assert line[2].startswith(f"{times[0]:.1f}")
+        assert line[2].endswith(f"{times[-1]:.1f}")

@@ -3,6 +3,7 @@
 import itertools
 import re
 from importlib import import_module
+from statistics import median
 
 import nbformat
 import numpy as np
@@ -82,7 +83,8 @@ def test_a_lesson_is_a_lesson(lesson):
     words = len(re.findall(r"\w+", text))
     assert 800 <= words <= 2500, words
     lines = sorted(cell.source.count("\n") + 1 for cell in lesson.cells if cell.cell_type == "code")
-    assert lines[-1] <= 25
+    assert lines[-1] <= 20, "a cell that fills the screen is two cells"
+    assert median(lines) <= 8
     code = [
         line
         for cell in lesson.cells

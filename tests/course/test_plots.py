@@ -215,3 +215,16 @@ def test_a_picture_is_saved_as_its_name_ends_and_overwrites_nothing(tmp_path, ki
     assert path.read_bytes() == picture.render(kind)
     with pytest.raises(ValueError, match="png"):
         picture.save(tmp_path / "board.gif")
+
+
+def test_a_single_curve_says_its_value_at_the_mark():
+    picture = PICTURES["lines with a mark"]()
+    assert "where the curve is at 0.2." in picture.alt
+
+
+def test_a_series_with_a_role_has_its_colour():
+    figure = Figure()
+    PICTURES["comparison by role"]().draw(figure)
+    (axes,) = figure.axes
+    colors = [line.get_color() for line in axes.lines if line.get_marker() in ("o", "s")]
+    assert colors == [plots.COLOR["member"], plots.COLOR["non_member"]]

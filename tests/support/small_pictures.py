@@ -118,6 +118,18 @@ FACTORS = [factor.support().astype(float) for factor in chains.smallest(16, 36, 
 PRODUCT = {"R2": FACTORS[1], "R1": FACTORS[0], "W": FACTORS[1] @ FACTORS[0]}
 
 
+def one_record(loss: float, *, is_member: bool = True) -> Picture:
+    return figures.one_record(
+        IMAGES[0],
+        loss,
+        is_member=is_member,
+        threshold=0.2,
+        member=MEMBER,
+        non_member=NON_MEMBER,
+        name="an A",
+    )
+
+
 def threshold_view(threshold: float) -> Picture:
     return figures.threshold_view(MEMBER, NON_MEMBER, threshold=threshold)
 
@@ -204,6 +216,14 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "comparison of ratios": lambda: plots.comparison(
         {"one": {"PAST": Estimate(2.2, 1.1, 4.8)}}, label="ratio", chance=1.0, log=True
     ),
+    "comparison by role": lambda: plots.comparison(
+        {"caught": {"A": HALF}, "accused": {"A": LESS}},
+        label="share",
+        roles={"caught": "member", "accused": "non_member"},
+    ),
+    "lines with a mark": lambda: plots.lines(
+        [0.01, 0.1, 1], {"PPV": [0.1, 0.2, 0.4]}, xlabel="prior", ylabel="PPV", mark=0.1, log="x"
+    ),
     "lines": lambda: plots.lines(
         [1, 2, 3], {"a": [0.1, 0.5, 1.0], "b": [HALF] * 3}, xlabel="epoch", ylabel="gap"
     ),
@@ -251,6 +271,8 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     ),
     "small_multiples": lambda: plots.small_multiples(threshold_view, threshold=[0.01, 1.0]),
     "images": lambda: figures.images(IMAGES, list("ABCDEFG"), columns=4),
+    "one_record": lambda: one_record(0.1),
+    "one_record of loss 0": lambda: one_record(0.0),
     "threshold_view": lambda: threshold_view(0.2),
     "threshold_view at 0": lambda: threshold_view(0.0),
     "point_among": lambda: point_among(POINT),

@@ -9,6 +9,9 @@ Each lesson has its checks in a module of its own, `lesson_00` and so on. Two wa
         '''A function of one's own returns a complaint, or None where the answer is right.'''
         return None if answer(3) == 6 else f"For 3 expected 6, found {answer(3)}."
 
+A judgement is checked in the same way: its function takes nothing and returns what the learner
+concluded, sentences by their letters (`chosen`), or numbers and names that shipped results know.
+
 A check says *not done yet*, *not quite* or *right*. It never stops a notebook, so that *Run all*
 works before the exercises are done.
 """
@@ -87,6 +90,30 @@ def same_as(reference: Answer, *cases: tuple, hint: str = "") -> Callable[[Answe
                 return f"For ({arguments}) {shapes}."
             if not np.allclose(found, expected, rtol=1e-6, atol=1e-7):
                 return f"For ({arguments}) {_contrast(expected, found)}. {hint}".strip()
+        return None
+
+    return check(ask)
+
+
+def chosen(right: str, **why: str) -> Callable[[Answer], Verdict]:
+    """A check of lettered sentences: the answer, called without arguments, names those that hold.
+
+    `why` has the reason for each letter, whether it holds or not.
+
+        check_may_be_said = chosen("B", A="It was not measured.", B="Ten trainings say so.")
+    """
+    letters = ", ".join(why)
+
+    def ask(answer: Answer) -> str | None:
+        found = answer()
+        named = {letter for letter in "".join(found).upper() if letter.isalnum()}
+        if not named <= set(why):
+            return f"Return some of the letters {letters} as one text; found {found!r}."
+        for letter, reason in why.items():
+            if letter in named and letter not in right:
+                return f"{letter} does not hold. {reason}"
+            if letter in right and letter not in named:
+                return f"One sentence that holds is missing. {reason}"
         return None
 
     return check(ask)

@@ -1,24 +1,62 @@
-"""The self-checks of lesson 04: all shifts of one length, and a gradient by the input."""
+"""The self-checks of lesson 04: what is left when labels alone are returned, and a gradient."""
 
 from __future__ import annotations
+
+from functools import cache
 
 import numpy as np
 
 from mialib.course.exercises.check import Answer, check, same_as
+from mialib.experiments import results
 
+LABEL_ONLY = ("correctness", "rotation (PAST)", "translation (PAST)")
+OUTPUTS = (
+    "loss",
+    "max confidence",
+    "entropy",
+    "modified entropy",
+    "loss per class",
+    "neural (PAST)",
+    "neural (CRL)",
+)
+NEAR = 0.015
 _rng = np.random.default_rng(0)
 
 
+@cache
+def shares_left() -> dict[str, float]:
+    """The highest advantage by labels over the highest by outputs, of each model."""
+    base = results("base", "quick")
+    models = {
+        "letters": base.find(defense="Plain"),
+        "smoothed": base.find(defense="LabelSmoothing"),
+        "photographs": results("photographs", "quick").find(called="undefended"),
+    }
+    left = {}
+    for name, one in models.items():
+        by_label = max(one.advantage(attack).value for attack in LABEL_ONLY)
+        by_output = max(one.advantage(attack).value for attack in OUTPUTS)
+        left[name] = by_label / by_output
+    return left
+
+
 @check
-def check_l1_shifts(answer: Answer) -> str | None:
-    """Exercise 4.1: no shift, and all shifts at distance d."""
-    for d in (1, 2, 3):
-        shifts = [tuple(shift) for shift in answer(d)]
-        around = {(i, j) for i in range(-d, d + 1) for j in (d - abs(i), abs(i) - d)}
-        expected = {(0, 0)} | around
-        if len(shifts) != len(expected) or set(shifts) != expected:
-            wanted = f"{4 * d + 1} shifts, (0, 0) and all with |i| + |j| = {d}"
-            return f"For d = {d} expected {wanted}; found {shifts}."
+def check_left_by_labels(answer: Answer) -> str | None:
+    """Exercise 4.1: how much of the leak labels leave."""
+    found = dict(answer())
+    expected = shares_left()
+    if set(found) != set(expected):
+        return f"Expected a share for each of {', '.join(expected)}; found {sorted(found)}."
+    for name, share in expected.items():
+        given = float(found[name])
+        if abs(given - share) <= NEAR:
+            continue
+        if abs(given - 1 / share) <= NEAR:
+            return f"{name}: found {given:.2f}. Divide the labels' advantage by the outputs'."
+        return (
+            f"{name}: expected {share:.2f}, found {given:.2f}. Take the strongest attack of either "
+            "kind, by the advantage over all trainings."
+        )
     return None
 
 

@@ -1,30 +1,59 @@
-"""The self-checks of lesson 14: a promise of accuracy, and a winner that is measured elsewhere."""
+"""The self-checks of lesson 14: advice for three clients, and a winner measured elsewhere."""
 
 from __future__ import annotations
 
+from functools import cache
+from typing import NamedTuple
+
 import numpy as np
 
-from mialib.course.exercises.check import Answer, check, same_as
-
-ACCURACY = np.array([0.60, 0.55, 0.58, 0.30, 0.57])
-LEAK = np.array([0.58, 0.30, 0.41, 0.05, 0.30])
+from mialib.course import arena, contenders
+from mialib.course.exercises.check import Answer, check
 
 
-def _best_within(accuracy: np.ndarray, leak: np.ndarray, promise: float) -> int:
-    keeps = accuracy >= accuracy[0] - promise
-    return int(np.argmin(np.where(keeps, leak, np.inf)))
+class Client(NamedTuple):
+    """Somebody who asks for a defense."""
+
+    data: str  # how the name of the arena begins
+    promise: float  # of accuracy, to be given up at most
+    need: str
 
 
-# Exercise 14.1: of those that keep the promise, the one that leaks least.
-check_best_within = same_as(
-    _best_within,
-    (ACCURACY, LEAK, 0.04),
-    (ACCURACY, LEAK, 0.02),
-    (ACCURACY, LEAK, 0.0),
-    (ACCURACY, LEAK, 0.5),
-    (ACCURACY[::-1].copy(), LEAK[::-1].copy(), 0.1),
-    hint="The floor is the first model's accuracy minus the promise; below it nobody counts.",
-)
+CLIENTS = {
+    "clinic": Client("photographs", 0.05, "no records beside the members"),
+    "shop": Client("letters · CNN, 1,000", 0.02, "the model is trained already"),
+    "student": Client("photographs", 0.05, "neither more records nor more time"),
+}
+
+
+@cache
+def advised() -> dict[str, str]:
+    """What the arena advises, by client."""
+    rings = contenders.arenas("quick")
+    found = {}
+    for name, client in CLIENTS.items():
+        ring = next(one for place, one in rings.items() if place.startswith(client.data))
+        lines = arena.advice(ring, promise=client.promise)
+        (line,) = (one for one in lines if one.need == client.need)
+        found[name] = line.one.name if line.one else "nobody"
+    return found
+
+
+@check
+def check_for_clients(answer: Answer) -> str | None:
+    """Exercise 14.1: the setting that serves each client."""
+    found = dict(answer())
+    if set(found) != set(CLIENTS):
+        return f"Expected a setting for each of {', '.join(CLIENTS)}; found {sorted(found)}."
+    for name, setting in advised().items():
+        if found[name] != setting:
+            client = CLIENTS[name]
+            return (
+                f"The {name}: expected {setting!r}, found {found[name]!r}. Their data are "
+                f"{client.data.split(' · ')[0]}, they give up {client.promise:.0%} at most, and "
+                f"their need is {client.need!r}."
+            )
+    return None
 
 
 @check

@@ -1,13 +1,20 @@
-"""The self-checks of lesson 15: a ROC that keeps its ties, and a verdict that knows no order."""
+"""The self-checks of lesson 15: a ROC that keeps its ties, and a referee's report."""
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
-from mialib.course.exercises.check import same_as
+from mialib.course import differences
+from mialib.course.exercises.check import Answer, check, same_as
+from mialib.course.tunings import Tunings
+from mialib.experiments import results
 
-DANGEROUS = 0.65
-SIGNIFICANT = 0.05
+TOO_PRIVATE = "too private"
+TOO_LEAKY = "too leaky"
+NOT_MOVED = "not moved"
+LOOKS = {"lowers": TOO_PRIVATE, "raises": TOO_LEAKY}  # by what the code does to the leak
 
 
 def _last_of_ties(descending: np.ndarray) -> np.ndarray:
@@ -27,27 +34,36 @@ check_last_of_ties = same_as(
 )
 
 
-def _verdicts(aucs: list[np.ndarray], p_values: list[np.ndarray]) -> list[bool]:
-    answers = []
-    for areas, p in zip(aucs, p_values, strict=True):
-        significant = areas[p < SIGNIFICANT]
-        answers.append(bool(len(significant) > 0 and significant.mean() > DANGEROUS))
-    return answers
+@cache
+def measured() -> dict[str, differences.Difference]:
+    """Four differences, each measured on shipped trainings."""
+    relaxed = results("relaxed", "quick")
+    trained = results("versus", "quick")
+    return {
+        "shadow": differences.adaptive(
+            relaxed.find(defense="Plain"),
+            relaxed.find(defense="RelaxLoss", alpha=1.0, form="official"),
+        ),
+        "ties": differences.ties(results("base", "quick").find(defense="Plain")),
+        "twice": differences.twice(Tunings(results("past", "quick")).undefended),
+        "crops": differences.augmentation(
+            trained.find(called="a draw per record"), trained.find(called="a draw per batch")
+        ),
+    }
 
 
-_dangerous = np.array([0.9, 0.8])
-_harmless = np.array([0.5, 0.48])
-_weak = np.array([0.6, 0.9])
-_sure = np.array([0.001, 0.01])
-_unsure = np.array([0.4, 0.8])
-_half = np.array([0.01, 0.3])
-
-# Exercise 15.2: an experiment is judged by its own significant AUCs alone.
-check_verdicts = same_as(
-    _verdicts,
-    ([_dangerous, _harmless], [_sure, _unsure]),
-    ([_harmless, _dangerous], [_unsure, _sure]),
-    ([_dangerous, _weak, _harmless], [_sure, _half, _unsure]),
-    ([_harmless], [_unsure]),
-    hint="Each experiment is judged by its own significant AUCs alone, whatever came before it.",
-)
+@check
+def check_report(answer: Answer) -> str | None:
+    """Exercise 15.2: what each habit does to the model's looks."""
+    found = dict(answer())
+    names = ("shadow", "ties", "twice", "crops")
+    if set(found) != set(names):
+        return f"Expected a judgement of each of {', '.join(names)}; found {sorted(found)}."
+    for name, difference in measured().items():
+        expected = LOOKS.get(difference.verb, NOT_MOVED)
+        if found[name] != expected:
+            return (
+                f"{name}: the code {difference.verb} the {difference.source.number} "
+                f"({difference.effect}), so the model looks {expected!r}; found {found[name]!r}."
+            )
+    return None

@@ -2,7 +2,7 @@
 
 | module | what it draws |
 |---|---|
-| `records` | images, one threshold on the loss, one record in two worlds |
+| `records` | images, one record and its loss, one threshold on the loss, one record in two worlds |
 | `sensitivity` | where the loss gap's sensitivity lies, and Proposition E.1 |
 | `tuning` | weights before and after PAST, curves by epoch, one setting |
 | `ablation` | PAST taken apart: settings side by side, one epoch |
@@ -50,7 +50,7 @@ from mialib.course.figures.points import (
     standing_of,
 )
 from mialib.course.figures.privacy import Reach, ceilings, promise, reach, reach_of
-from mialib.course.figures.records import images, threshold_view, worlds
+from mialib.course.figures.records import images, one_record, threshold_view, worlds
 from mialib.course.figures.relaxation import Knobs, Phase, joint_sweep, phases, scenarios
 from mialib.course.figures.sensitivity import (
     batch_spread,

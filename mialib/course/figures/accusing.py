@@ -45,7 +45,7 @@ def accusations(
             np.array([[f"{count:,.0f}" for count in row] for row in counts]),
             shade=shares,
             form="",
-            rows=["members", "others"],
+            rows=["members", "non-\nmembers"],
             columns=["accused", "left alone"],
             fontsize=11,
             **SHADE,

@@ -41,9 +41,9 @@ EXTRA_WORDS = {
     arenas.VALIDATION: "needs validation records",
     arenas.FURTHER_MEMBERS: "learns from non-members",
 }
-SIZE = (8.6, 5.2)
-PLANE_POINTS = (330, 280)  # about the size of the plane, in printer's points
-LINE = 0.046  # of the height, for a line of the list
+SIZE = (8.2, 5.6)
+PLANE_POINTS = (300, 280)  # about the size of the plane, in printer's points
+LINE = 0.052  # of the height, for a line of the list
 LISTED = 10  # leaders at most, beside the facts of who is picked
 LISTED_ALONE = 15
 STATE_STYLE = {
@@ -92,7 +92,8 @@ def plane(
         axes.set(xlabel="test accuracy", ylabel=_axis_name(number, attack))
         _list_leaders(side, leaders[: LISTED if family else LISTED_ALONE], len(leaders))
         _tell_picked(side, _picked_lines(ring, defense, picked, standing, number, attack))
-        _explain(side, ring, standing)
+        _explain(figure, ring, standing)
+        skip_texts_in_layout(side)
         axes.set_title(f"{ring.name} members")
 
     return Picture(
@@ -100,7 +101,7 @@ def plane(
         alt=_plane_alt(ring, leaders, picked, number, attack),
         caption=f"Every setting of {ring.name} members by test accuracy and "
         f"{_axis_name(number, attack)}. The line is the front, the star the undefended model; the "
-        "lower right is best. Thin crosses are 95 % intervals of leaders by the advantage.",
+        f"lower right is best.{_crosses(number)}",
         size=SIZE,
         numbers=_plane_numbers(ring, leaders, picked, number, attack),
     )
@@ -160,6 +161,11 @@ def _draw_front(axes: Axes, leaders: Sequence[Contender], number: str, attack: s
     write_labels(axes, texts, places, places, size=PLANE_POINTS)
     if number == "advantage":
         _draw_intervals(axes, leaders, attack)
+
+
+def _crosses(number: str) -> str:
+    """What the caption says of the intervals, which only the advantage has."""
+    return " Thin crosses are 95 % intervals of the leaders." if number == "advantage" else ""
 
 
 def _draw_intervals(axes: Axes, leaders: Sequence[Contender], attack: str) -> None:
@@ -237,11 +243,11 @@ def _tell_picked(side: Axes, lines: Sequence[str]) -> None:
         return
     for place, line in enumerate(lines):
         weight = "normal" if place else "bold"
-        height = 0.17 + LINE * (len(lines) - place)
+        height = LINE * (len(lines) - place)
         side.text(0, height, line, va="top", fontsize=9, color=PICKED, fontweight=weight)
 
 
-def _explain(side: Axes, ring: Arena, standing: Mapping[str, str]) -> None:
+def _explain(figure: FigureBase, ring: Arena, standing: Mapping[str, str]) -> None:
     """What markers and fillings mean, of those that are there."""
     handles = []
     for state, words in STATE_WORDS.items():
@@ -253,9 +259,8 @@ def _explain(side: Axes, ring: Arena, standing: Mapping[str, str]) -> None:
         if extra in there:
             style = {"marker": marker, "color": COLOR["mark"], "markersize": 5}
             handles.append(Line2D([], [], linestyle="none", label=EXTRA_WORDS[extra], **style))
-    style = {"fontsize": 8, "handletextpad": 0.2, "columnspacing": 0.8, "borderaxespad": 0}
-    side.legend(handles=handles, loc="lower left", ncols=2, **style)
-    skip_texts_in_layout(side)
+    style = {"fontsize": 9, "handletextpad": 0.2, "columnspacing": 1.0}
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, **style)
 
 
 def _plane_alt(

@@ -22,10 +22,20 @@ from mialib.course.plots.pieces import rows_of
 from mialib.course.plots.spoken import capital
 from mialib.course.plots.tables import SHADE, draw_cells
 
+WIDE = (8.6, 2.5)  # inches; four panels that can be read at 800 pixels
+SMALL = 9.5  # printer's points, the least at that width
+VERDICTS = {  # by (called a member, is a member)
+    (True, True): "right, a member is caught",
+    (True, False): "a false alarm, it is a non-member",
+    (False, True): "a member is missed",
+    (False, False): "right, a non-member is left alone",
+}
+
 
 def images(x: np.ndarray, labels: Sequence[str], *, columns: int = 10) -> Picture:
     """Small images (n, channels, height, width) in a grid, each under its label."""
     rows = rows_of(len(x), columns)
+    side = float(np.clip(6 / columns, 0.72, 1.2))  # inches; few images are drawn larger
 
     def draw(figure: FigureBase) -> None:
         grid = figure.subplots(rows, columns, squeeze=False)
@@ -40,7 +50,52 @@ def images(x: np.ndarray, labels: Sequence[str], *, columns: int = 10) -> Pictur
         draw,
         alt=f"{len(x)} small images in a grid, labelled {', '.join(labels)}.",
         caption=f"{len(x)} images, each under its label.",
-        size=(columns * 0.72, rows * 0.95),
+        size=(columns * side, rows * (side + 0.23)),
+    )
+
+
+def one_record(
+    image: np.ndarray,
+    loss: float,
+    *,
+    is_member: bool,
+    threshold: float,
+    member: ArrayLike,
+    non_member: ArrayLike,
+    name: str,
+) -> Picture:
+    """One record, its loss among those of all records, and whether the attack is right about it.
+
+    `image` is (channels, height, width), and `name` what it shows.
+    """
+    members = losses(member)
+    non_members = losses(non_member)
+    called = loss <= threshold
+    verdict = VERDICTS[bool(called), bool(is_member)]
+    says = "a member" if called else "a non-member"
+
+    def draw(figure: FigureBase) -> None:
+        picture, histogram = figure.subplots(1, 2, width_ratios=[1, 2.6])
+        picture.imshow(np.moveaxis(image, 0, -1).squeeze(), cmap="gray_r", vmin=0, vmax=255)
+        picture.set_axis_off()
+        picture.set_title(name)
+        draw_histograms(histogram, members, non_members, "loss", legend=False)
+        histogram.axvline(threshold, color=COLOR["chance"], linestyle=LINE["shadow"])
+        left = max(loss, histogram.get_xlim()[0])
+        histogram.plot(left, 0, "v", color=COLOR["mark"], markersize=13, clip_on=False, zorder=5)
+        histogram.set_title(f"loss {loss:.2g}: the attack says {says}.\nTruth: {verdict}.")
+        histogram.legend(loc="upper right")
+
+    return Picture(
+        draw,
+        alt=f"{name}, a small image, beside histograms of the losses of members and non-members. "
+        f"Its loss is {loss:.2g} and the threshold {threshold:.2g}, so the attack says {says}: "
+        f"{verdict}.",
+        caption="Members (blue) and non-members (orange, hatched); the triangle is this record, "
+        "the dashed line the threshold; what lies left of it is called a member."
+        f"{left_edge(members, non_members)}",
+        size=(8.0, 2.8),
+        numbers={"loss": float(loss), "called": float(called), "is member": float(is_member)},
     )
 
 
@@ -60,10 +115,13 @@ def threshold_view(
     floor = roc_floor(len(non_members))
 
     def draw(figure: FigureBase) -> None:
-        histogram, table, linear, log = figure.subplots(1, 4, width_ratios=[1.5, 0.9, 1, 1])
+        histogram, table, linear, log = figure.subplots(1, 4, width_ratios=[1.25, 0.95, 1, 1])
         draw_histograms(histogram, members, non_members, label, legend=False)
         histogram.axvline(threshold, color=COLOR["mark"])
         histogram.set_title(f"threshold {threshold:.3g}")
+        place = {"loc": "upper right", "borderaxespad": 0, "borderpad": 0.1}
+        small = {"fontsize": SMALL, "handlelength": 1, "handletextpad": 0.4}
+        histogram.legend(**place, **small, frameon=True, edgecolor="none", framealpha=0.9)
         draw_confusion(table, tpr, fpr, len(members), len(non_members))
         for axes in (linear, log):
             axes.plot(curve.fpr, curve.tpr, color=COLOR["target"], linestyle=LINE["target"])
@@ -72,7 +130,8 @@ def threshold_view(
         # A rate of 0 has no place on a logarithmic axis: it is shown at the edge.
         draw_rates(log, max(fpr, floor), max(tpr, floor))
         linear.set_title(f"advantage {tpr - fpr:z.2f}")
-        log.set_title("ROC, log axes")
+        log.set_title("the same, log axes")
+        log.set_ylabel("")
 
     return Picture(
         draw,
@@ -81,7 +140,7 @@ def threshold_view(
         f"TPR {tpr:.3f}, FPR {fpr:.3f} on two ROC curves.",
         caption="Members (blue) and non-members (orange, hatched); what lies left of the line is "
         f"called a member.{left_edge(members, non_members)}",
-        size=(11.0, 2.7),
+        size=WIDE,
         numbers={"tpr": tpr, "fpr": fpr, "advantage": tpr - fpr},
     )
 
@@ -98,11 +157,11 @@ def draw_confusion(axes: Axes, tpr: float, fpr: float, members: int, non_members
         np.reshape(texts, shares.shape),
         shade=shares,
         form="",
-        rows=["member", "non-m."],
-        columns=["called\nmember", "called\nnon-m."],
+        rows=["member", "non-\nmember"],
+        columns=["called\nmember", "not\ncalled"],
+        fontsize=SMALL,
         **SHADE,
     )
-    axes.tick_params(labelsize=9)
     axes.set_title("confusion")
 
 

@@ -58,7 +58,7 @@ def effects(differences: Sequence[Difference]) -> Picture:
         right.errorbar(band.value, places, xerr=band.errors(), **style)
         for axes in (left, right):
             axes.axvline(0, color=COLOR["chance"], linestyle=LINE["chance"])
-        name_rows(left, rows, fontsize=8)
+        name_rows(left, rows, fontsize=9)
         left.set(title="the number", xlabel="its value")
         right.set(title="effect of the code", xlabel="as coded minus as it should be")
         handles, names = left.get_legend_handles_labels()
@@ -73,7 +73,7 @@ def effects(differences: Sequence[Difference]) -> Picture:
         caption="Every difference between text and code: left the number that it touches, right "
         "what the code adds to it, with 95 % intervals over trainings and records. A text that is "
         "silent has no marker; for the clamp, the code is compared with the text.",
-        size=(8.4, 1.3 + 0.5 * len(differences)),
+        size=(8.2, 1.3 + 0.52 * len(differences)),
         numbers={one.name: one.effect.value for one in differences},
     )
 
@@ -165,7 +165,7 @@ def _draw_dots(axes: Axes, evidence: Dots) -> None:
     band = band_of(evidence.estimates.values())
     style = {"fmt": "o", "color": COLOR["mark"], "capsize": 3, "markersize": 4}
     axes.errorbar(band.value, range(len(band.value)), xerr=band.errors(), **style)
-    name_rows(axes, list(evidence.estimates), fontsize=8)
+    name_rows(axes, list(evidence.estimates), fontsize=9)
     axes.set_xlabel(_wrapped(evidence.label))
     axes.margins(x=0.2)
     axes.xaxis.set_major_locator(MaxNLocator(TICKS))
@@ -179,7 +179,9 @@ def _draw_losses(axes: Axes, evidence: Losses, chosen: Mapping[str, bool]) -> No
         color, _, line = LOOKS[variant]
         style = {"color": color, "linestyle": line, "alpha": _alpha(chosen[variant])}
         axes.axvline(threshold, linewidth=2.2, label=variant, **style)
-    axes.legend(fontsize=8, loc="upper left")
+    axes.set_ylim(top=1.7 * axes.get_ylim()[1])  # room for the legend above the bars
+    frame = {"frameon": True, "edgecolor": "none", "framealpha": 0.95, "borderaxespad": 0.1}
+    axes.legend(fontsize=9, loc="upper left", ncols=2, columnspacing=1.0, **frame)
 
 
 def _draw_curves(axes: Axes, evidence: Curves, chosen: Mapping[str, bool]) -> None:
@@ -197,7 +199,7 @@ def _draw_curves(axes: Axes, evidence: Curves, chosen: Mapping[str, bool]) -> No
         scale = "log" if _is_wide(evidence) else "linear"
         axes.set(xlabel=evidence.xlabel, ylabel=evidence.ylabel, yscale=scale)
         axes.minorticks_off()
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=9)
 
 
 def _is_wide(evidence: Curves) -> bool:

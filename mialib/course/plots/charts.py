@@ -43,11 +43,13 @@ def comparison(
     mark: str | None = None,
     log: bool = False,
     title: str = "",
+    roles: Mapping[str, str] | None = None,
 ) -> Picture:
     """Estimates with their intervals, one row for each name and one marker for each series.
 
     `mark` shades a row. A dotted line stands at `chance`; `dotted` says what it means, "no
-    difference" where differences are drawn. `log` is for ratios.
+    difference" where differences are drawn. `log` is for ratios. A series that is in `roles` has
+    that role's colour: {"members caught": "member"}.
     """
     rows = list(dict.fromkeys(name for estimates in series.values() for name in estimates))
     cells = {
@@ -59,7 +61,9 @@ def comparison(
     def draw(figure: FigureBase) -> None:
         axes = figure.subplots()
         for place, name in enumerate(series):
-            _draw_estimates(axes, rows, series[name], name, place, len(series))
+            role = (roles or {}).get(name)
+            color = COLOR[role] if role else COLORS[place]
+            _draw_estimates(axes, rows, series[name], name, place, len(series), color)
         if mark is not None:
             middle = rows.index(mark)
             axes.axhspan(middle - 0.45, middle + 0.45, color="#f0f0f0", zorder=0)
@@ -90,13 +94,14 @@ def _draw_estimates(
     name: str,
     place: int,
     count: int,
+    color: str,
 ) -> None:
     """The series at `place` among `count`: a little above or below the middle of its rows."""
     middle = np.array([rows.index(row) for row in estimates])
     step = STEP * min(1, 4 / count)
     y = middle + step * (place - (count - 1) / 2)
     band = band_of(estimates.values())
-    style = {"fmt": MARKERS[place], "color": COLORS[place], "capsize": 3}
+    style = {"fmt": MARKERS[place], "color": color, "capsize": 3}
     axes.errorbar(band.value, y, xerr=band.errors(), label=name, **style)
 
 
@@ -126,13 +131,14 @@ def lines(
 ) -> Picture:
     """Curves over x, with a band where they are estimates.
 
-    `mark` is a place on the axis, and `log` is "x", "y" or "xy". With `roles`, the curves are named
-    by the roles that have colours of their own: member, non_member, … A NaN leaves a gap. `direct`
-    names the curves at their right ends ("ends") or where they are farthest apart ("gap"), instead
-    of in a legend.
+    `mark` is a place on the axis; a single curve has its value written there. `log` is "x", "y" or
+    "xy". With `roles`, the curves are named by the roles that have colours of their own: member,
+    non_member, … A NaN leaves a gap. `direct` names the curves at their right ends ("ends") or
+    where they are farthest apart ("gap"), instead of in a legend.
     """
     x = np.asarray(x, float)
     bands = {name: band_of(curve) for name, curve in curves.items()}
+    there = _value_at(mark, x, bands, log)
 
     def draw(figure: FigureBase) -> None:
         axes = figure.subplots()
@@ -146,17 +152,21 @@ def lines(
             named.append(NamedCurve(label, band.value, color))
         if mark is not None:
             axes.axvline(mark, color=COLOR["mark"], linewidth=1)
+        if mark is not None and there is not None:
+            _write_value(axes, mark, there)
         axes.set(xlabel=xlabel, ylabel=ylabel)
         _scale(axes, x, log)
         if direct == "ends":
             name_ends(axes, named)
         elif direct == "gap":
             name_in_gap(axes, x, named)
-        else:
+        elif len(bands) > 1:
             figure.legend(loc="outside upper center", ncols=min(len(bands), 3))
 
     course = listed(_course(name, band) for name, band in bands.items())
-    marked = "" if mark is None else f" A vertical line marks {mark:g}."
+    marked = "" if mark is None else f" A vertical line marks {mark:.3g}"
+    if mark is not None:
+        marked += "." if there is None else f", where the curve is at {there:.3g}."
     span = f"from {x[0]:g} to {x[-1]:g}"
     return Picture(
         draw,
@@ -164,6 +174,23 @@ def lines(
         caption=f"{capital(ylabel)} by {xlabel}.",
         numbers=_numbers(x, bands, mark),
     )
+
+
+def _value_at(
+    mark: float | None, x: np.ndarray, bands: Mapping[str, Band], log: str
+) -> float | None:
+    """The height of the only curve at `mark`; None without a mark, or with several curves."""
+    if mark is None or len(bands) > 1:
+        return None
+    (band,) = bands.values()
+    along = np.log if "x" in log else np.asarray
+    return float(np.interp(along(mark), along(x), band.value))
+
+
+def _write_value(axes: Axes, mark: float, value: float) -> None:
+    axes.plot(mark, value, "o", color=COLOR["mark"], markersize=7, zorder=4)
+    place = {"xytext": (-8, 8), "textcoords": "offset points", "ha": "right"}
+    axes.annotate(f"{value:.2g}", (mark, value), **place)
 
 
 def _scale(axes: Axes, x: np.ndarray, log: str) -> None:

@@ -75,7 +75,7 @@ def panels(
         alt=f"{len(table)} panels of {ylabel} against {xlabel}, {x[0]:g} to {x[-1]:g}: "
         f"{listed(facts)}.",
         caption=f"{capital(ylabel)} by {xlabel}.",
-        size=(8.6, 1.2 + 1.7 * rows_of(len(table), columns)),
+        size=(8.2, 1.2 + 1.7 * rows_of(len(table), columns)),
     )
 
 
@@ -136,7 +136,8 @@ def scatter(
             figure.supylabel(str(ylabel), fontsize=10)
         else:
             _name_axes(dict(zip(points, grid, strict=True)), xlabel, ylabel)
-        joint_legend(figure, grid, columns=4)
+        if len(names) > 1 or stars:
+            joint_legend(figure, grid, columns=4)
 
     across = _all_labels(xlabel)
     upward = _all_labels(ylabel)

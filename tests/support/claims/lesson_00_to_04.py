@@ -45,6 +45,12 @@ def high_losses_are_non_members(base: Results) -> Estimate:
     return over_trainings([share - NEARLY_ALL for share in shares])
 
 
+def trainings_are_near_each_other(base: Results) -> Estimate:
+    """How much less than CLOSE a training lies from the mean of all."""
+    advantages = plain(base).by_seed("advantage", "loss")
+    return over_trainings(CLOSE - np.abs(advantages - advantages.mean()))
+
+
 def strict_thresholds_find_hardly_any(base: Results) -> Estimate:
     return less(HARDLY_ANY, plain(base).tpr("loss", fpr=0.01))
 
@@ -95,6 +101,10 @@ CLAIMS = [
     Claim(
         "00", "nearly every loss above 0.1 is a non-member's", "base", high_losses_are_non_members
     ),
+    Claim(
+        "00", "trained again, the advantage is near the mean", "base", trainings_are_near_each_other
+    ),
+    Claim("00", "at 1 % few members are found", "base", strict_thresholds_find_hardly_any),
     Claim("01", "being strict does not help", "base", strict_thresholds_find_hardly_any),
     Claim("02", "smoothing did not make members alike", "base", smoothing_leaves_a_leak),
     Claim("02", "the surest answers go to non-members", "base", surest_are_non_members),
