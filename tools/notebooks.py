@@ -78,7 +78,7 @@ PARAMETERS = 'PROFILE = "quick"  # notebook 00 says what each profile needs'
 FREEZE = """\
 from pathlib import Path as _Path
 from mialib.course import frozen as _frozen
-_frozen.write_all(_Path({folder!r}))"""
+print(_frozen.write_all(_Path({folder!r})))"""
 
 FOOTER = """\
 ---

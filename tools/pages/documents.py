@@ -26,6 +26,8 @@ def body(path: Path, *, folder: Path) -> BeautifulSoup:
     """A Markdown file as HTML; its pictures are copied to `folder`."""
     text = markdown2html(path.read_text(encoding="utf-8"))
     page = BeautifulSoup(lesson.with_mathml(text), "html.parser")
+    for mark in page.find_all(class_="anchor-link"):
+        mark.decompose()
     for image in page.find_all("img"):
         source = path.parent / image["src"]
         if not source.is_file():

@@ -7,6 +7,7 @@ import copy
 import html
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
@@ -31,15 +32,20 @@ def body(notebook: NotebookNode, *, name: str, folder: Path) -> BeautifulSoup:
     for cell in notebook.cells:
         if "outputs" in cell:
             cell.outputs = _with_captions(cell.outputs)
-    exporter = HTMLExporter(template_name="basic", exclude_anchor_links=True)
-    exported, _ = exporter.from_notebook_node(notebook)
+    exported, _ = _exporter().from_notebook_node(notebook)
     page = BeautifulSoup(with_mathml(exported), "html.parser")
     _pictures_to_files(page, folder / "pictures", name)
-    for prompt in page.select(".prompt"):
+    for prompt in page.find_all(class_="prompt"):
         prompt.decompose()
-    for cell in page.select(".celltag_setup"):
+    for cell in page.find_all(class_="celltag_setup"):
         _fold(page, cell, "Set-up, the same in every lesson")
     return page
+
+
+@cache
+def _exporter() -> HTMLExporter:
+    """One for all lessons, because it reads its templates anew each time that it is made."""
+    return HTMLExporter(template_name="basic", exclude_anchor_links=True)
 
 
 def _fold(page: BeautifulSoup, cell: Tag, summary: str) -> None:
@@ -52,7 +58,7 @@ def _fold(page: BeautifulSoup, cell: Tag, summary: str) -> None:
 
 def rules(page: BeautifulSoup) -> str:
     """The style rules that show one frame of each frozen slider of the page."""
-    return "".join(sliders.rules(group) for group in page.select(".explore"))
+    return "".join(sliders.rules(group) for group in page.find_all(class_="explore"))
 
 
 # Sliders.

@@ -113,7 +113,7 @@ def _areas(page: BeautifulSoup) -> None:
             pre["class"] = [*pre["class"], "sentences"]
     for number, table in enumerate(page.find_all("table"), 1):
         _make_area(table.wrap(page.new_tag("div")), f"Table {number}")
-    for number, box in enumerate(page.select(".picture.wide"), 1):
+    for number, box in enumerate(page.find_all(class_="wide"), 1):
         _make_area(box, f"Wide picture {number}")
     for number, formula in enumerate(_wide_formulas(page), 1):
         area = formula.wrap(page.new_tag("span"))
