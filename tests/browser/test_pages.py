@@ -151,7 +151,7 @@ def test_with_scripts_a_range_presses_the_buttons_and_says_its_value(with_script
     assert shown(page, "#slider-1") == "Bars at threshold = 0.001."
     page.keyboard.press("End")
     assert shown(page, "#slider-1") == "Bars at threshold = 10.0."
-    assert page.locator("#slider-1 output").inner_text() == "10"
+    assert page.locator("#slider-1 .value").inner_text() == "10"
 
 
 def test_with_scripts_the_others_go_back_to_their_start(with_scripts):

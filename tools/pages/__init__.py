@@ -40,6 +40,9 @@ SEARCH = """\
 <form id="search" role="search" hidden><label for="words">Search the lessons</label>\
 <input id="words" type="search" autocomplete="off" spellcheck="false">\
 <p role="status" id="found"></p><ol id="results"></ol></form>"""
+HERO = """\
+<figure class="hero"><img src="pictures/{name}" alt="{alt}" width="{width}" height="{height}" \
+loading="lazy"></figure>"""
 FIRST_PICTURE = re.compile(r"!\[([^\]]*)\]\((?!https?:)([^)\s]+)\)")
 
 
@@ -122,5 +125,5 @@ def _picture(folder: Path) -> str:
     copy = folder / "pictures" / Path(found[2]).name
     copy.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(ROOT / found[2], copy)
-    shown = markup.picture(f"pictures/{copy.name}", alt=found[1], size=markup.size_of(copy))
-    return f'<figure class="hero">{shown}</figure>'
+    width, height = markup.size_of(copy)
+    return HERO.format(name=copy.name, alt=html.escape(found[1]), width=width, height=height)

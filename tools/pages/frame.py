@@ -34,9 +34,9 @@ PAGE = """\
 <meta name="color-scheme" content="light dark">\
 <link rel="icon" href="data:image/svg+xml,{icon}">\
 <style>{style}{rules}</style></head>
-<body><a class="skip" href="#content">Skip to the content</a>
+<body{wide}><a class="skip" href="#content">Skip to the content</a>
 <header>{top}</header>
-<main id="content"{wide}>{main}</main>
+<main id="content">{main}</main>
 <script>{script}</script>{searching}</body></html>
 """
 

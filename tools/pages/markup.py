@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import html
+import itertools
 import re
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -62,7 +62,7 @@ def finish(page: BeautifulSoup, links: Links) -> None:
     _relink(page, links)
     _name_headings(page)
     _name_header_cells(page)
-    _areas(page)
+    _add_areas(page)
 
 
 def _plain_badge(page: BeautifulSoup, links: Links) -> None:
@@ -85,14 +85,19 @@ def _relink(page: BeautifulSoup, links: Links) -> None:
 
 
 def _name_headings(page: BeautifulSoup) -> None:
-    """Give each heading an id that says what it is about."""
-    seen: Counter[str] = Counter()
+    """Give each heading an id that says what it is about, and that nothing else has."""
+    taken = {"content", *(tag["id"] for tag in page.find_all(id=True))}
     for heading in page.find_all(["h1", "h2", "h3", "h4"]):
-        # As GitHub names them, so that a link works there and here.
-        plain = re.sub(r"[^\w\- ]", "", heading.get_text().lower().strip())
-        slug = plain.replace(" ", "-") or "section"
-        seen[slug] += 1
-        heading["id"] = slug if seen[slug] == 1 else f"{slug}-{seen[slug]}"
+        slug = _slug(heading.get_text())
+        free = (slug if k == 1 else f"{slug}-{k}" for k in itertools.count(1))
+        heading["id"] = next(one for one in free if one not in taken)
+        taken.add(heading["id"])
+
+
+def _slug(heading: str) -> str:
+    """A heading as GitHub names it in an address, so that a link works there and here."""
+    plain = re.sub(r"[^\w\- ]", "", heading.lower().strip())
+    return plain.replace(" ", "-") or "section"
 
 
 def _name_header_cells(page: BeautifulSoup) -> None:
@@ -103,7 +108,7 @@ def _name_header_cells(page: BeautifulSoup) -> None:
             cell.name = "td"
 
 
-def _areas(page: BeautifulSoup) -> None:
+def _add_areas(page: BeautifulSoup) -> None:
     """What may be wider than a phone scrolls by itself, by keyboard too, and says what it is."""
     for number, pre in enumerate(page.find_all("pre"), 1):
         is_code = pre.find_parent(class_="highlight") is not None

@@ -20,11 +20,14 @@ function makeRange(box, start) {
   }
   const range = document.createElement("input");
   Object.assign(range, { type: "range", min: 0, max: buttons.length - 1, step: 1 });
-  range.setAttribute("aria-label", box.querySelector("legend").textContent);
-  const readout = document.createElement("output");
+  const legend = box.querySelector("legend");
+  range.setAttribute("aria-label", legend.textContent);
+  const readout = document.createElement("span");
+  readout.className = "value";
   range.addEventListener("input", () => { buttons[range.value].checked = true; });
   box.querySelector(".stops").hidden = true;
-  box.append(range, readout);
+  legend.append(" ", readout);
+  box.append(range);
   const follow = () => {
     const chosen = buttons.findIndex((button) => button.checked);
     range.value = chosen < 0 ? at : chosen;

@@ -22,7 +22,6 @@ STOP = '<label><input type="radio" name="{group}" id="{id}"{checked}> {text}</la
 START = '<div class="start">{stop}</div>'
 FRAME = """\
 <figure data-shown-by="{buttons}">{picture}<figcaption>{caption}</figcaption></figure>"""
-FREELY = "In the notebook it moves freely."
 ONE_AT_A_TIME = "One control moves at a time; the others stay where they started."
 
 
@@ -54,7 +53,10 @@ def rules(group: Tag) -> str:
 def _hint(frozen: dict) -> str:
     count = f"Frozen at {len(frozen['frames'])} positions."
     moving = "" if frozen["together"] else ONE_AT_A_TIME
-    return " ".join(part for part in (count, moving, FREELY, frozen["note"]) if part)
+    freely = "In the notebook it moves freely."
+    if len(frozen["controls"]) > 1:
+        freely = "In the notebook they all move freely."
+    return " ".join(part for part in (count, moving, freely, frozen["note"]) if part)
 
 
 def _together(controls: list[dict], name: str) -> str:
