@@ -43,7 +43,7 @@ SEARCH = """\
 HERO = """\
 <figure class="hero"><img src="pictures/{name}" alt="{alt}" width="{width}" height="{height}" \
 loading="lazy"></figure>"""
-FIRST_PICTURE = re.compile(r"!\[([^\]]*)\]\((?!https?:)([^)\s]+)\)")
+LOCAL_PICTURE = re.compile(r"!\[([^\]]*)\]\((?!https?:)([^)\s]+)\)")
 
 
 def write(notebooks: dict[str, NotebookNode], lessons: dict, folder: Path) -> None:
@@ -118,12 +118,14 @@ def _card(one, notebook: NotebookNode, folder: Path) -> str:
 
 
 def _picture(folder: Path) -> str:
-    """The README's picture, as the first thing that a visitor sees."""
-    found = FIRST_PICTURE.search((ROOT / "README.md").read_text(encoding="utf-8"))
-    if not found or not (ROOT / found[2]).exists():
+    """The README's first picture, which a visitor sees first here, too."""
+    shown = LOCAL_PICTURE.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    pictures = [(alt, ROOT / path) for alt, path in shown if (ROOT / path).is_file()]
+    if not pictures:
         return ""
-    copy = folder / "pictures" / Path(found[2]).name
+    alt, source = pictures[0]
+    copy = folder / "pictures" / source.name
     copy.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(ROOT / found[2], copy)
+    shutil.copyfile(source, copy)
     width, height = markup.size_of(copy)
-    return HERO.format(name=copy.name, alt=html.escape(found[1]), width=width, height=height)
+    return HERO.format(name=copy.name, alt=html.escape(alt), width=width, height=height)

@@ -1,4 +1,4 @@
-"""Pages of the course that are Markdown files of the repository: the ledger, the glossary."""
+"""Pages of the course that are Markdown files of the repository: the glossary, the ledger."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from paths import ROOT
 # Page and file; a file that the repository does not have is left out.
 DOCUMENTS = {
     "glossary": ROOT / "notebooks" / "GLOSSARY.md",
+    "how_we_know": ROOT / "notebooks" / "HOW_WE_KNOW.md",
+    "responsible_use": ROOT / "notebooks" / "RESPONSIBLE_USE.md",
+    "photographs": ROOT / "notebooks" / "PHOTOGRAPHS.md",
     "ledger": ROOT / "LEDGER.md",
 }
 

@@ -71,7 +71,8 @@ def write(
 def navigation(*, notebook: str = "", documents: dict[str, Path]) -> str:
     """Links to what belongs to every page; a lesson's page has one to its notebook."""
     links = ['<a href="index.html">All lessons</a>', '<a href="index.html#search">Search</a>']
-    links += [f'<a href="{page}.html">{page.capitalize()}</a>' for page in documents]
+    names = {page: page.replace("_", " ").capitalize() for page in documents}
+    links += [f'<a href="{page}.html">{name}</a>' for page, name in names.items()]
     if notebook:
         links.append(f'<a href="{notebook}.ipynb" download>This notebook</a>')
     return f'<nav aria-label="Course">{" ".join(links)}</nav>'

@@ -15,6 +15,7 @@ from PIL import Image
 WIDE = 800  # pixels; a wider picture scrolls on a phone instead of shrinking until nobody reads it
 COLUMNS = 100  # printed lines that are longer are sentences, which wrap; others may be a table
 LONG_FORMULA = 28  # children of an inline formula that a phone may not have room for
+HEADINGS = ["h1", "h2", "h3", "h4"]
 COLAB_BADGE = re.compile("colab-badge")
 PICTURE = """\
 <div class="picture{wide}"><img alt="{alt}" src="{source}" width="{width}" height="{height}" \
@@ -86,8 +87,9 @@ def _relink(page: BeautifulSoup, links: Links) -> None:
 
 def _name_headings(page: BeautifulSoup) -> None:
     """Give each heading an id that says what it is about, and that nothing else has."""
-    taken = {"content", *(tag["id"] for tag in page.find_all(id=True))}
-    for heading in page.find_all(["h1", "h2", "h3", "h4"]):
+    others = [tag for tag in page.find_all(id=True) if tag.name not in HEADINGS]
+    taken = {"content", *(tag["id"] for tag in others)}
+    for heading in page.find_all(HEADINGS):
         slug = _slug(heading.get_text())
         free = (slug if k == 1 else f"{slug}-{k}" for k in itertools.count(1))
         heading["id"] = next(one for one in free if one not in taken)
