@@ -7,11 +7,17 @@ PROFILE ?= quick
 # One process for each core, at most eight; a file's tests stay together, so that they share what they trained.
 PARALLEL := -n auto --maxprocesses=8 --dist loadfile
 
-.PHONY: run test coverage soak colab lab notebooks dry-run photographs ledger badges bench clean
+.PHONY: run test coverage soak colab site contact-sheet lab notebooks dry-run photographs ledger badges bench clean
 .DEFAULT_GOAL := run
 
 run: $(READY)  ## execute every lesson and write build/
 	$(BIN)/python tools/notebooks.py run --profile "$(PROFILE)"
+
+site: run  ## the whole course as a website in build/site, for GitHub Pages or a memory stick
+	$(BIN)/python tools/website.py
+
+contact-sheet: $(READY)  ## all figures of build/figures on one sheet, build/contact-sheet.png
+	$(BIN)/python tools/contact_sheet.py
 
 test: $(READY)  ## style, types and every test
 	$(BIN)/ruff check .

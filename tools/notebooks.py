@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -48,7 +49,7 @@ HEADER = """\
 
 [Open in Colab]({colab})
 
-| At a glance | |
+| At a glance | This lesson |
 |---|---|
 | You will be able to | {goals} |
 | You need | {needs} |
@@ -74,6 +75,12 @@ doctor.require()  # says which package is missing or too old
 print(doctor.device())"""
 
 PARAMETERS = 'PROFILE = "quick"  # notebook 00 says what each profile needs'
+
+# Runs in the lesson's own kernel after its last cell, under names that no lesson has.
+FREEZE = """\
+from pathlib import Path as _Path
+from mialib.course import frozen as _frozen
+print(_frozen.write_all(_Path({folder!r})))"""
 
 FOOTER = """\
 ---
@@ -235,14 +242,20 @@ def _fill(client: NotebookClient, text: str) -> str:
     if not expressions:
         return text
     listed = ", ".join(f"f'''{{{expression}}}'''" for expression in expressions)
-    probe = new_code_cell(f"import json as _json\nprint(_json.dumps([{listed}]))")
-    client.nb.cells.append(probe)
+    said = _probe(client, f"import json as _json\nprint(_json.dumps([{listed}]))")
+    values = iter(json.loads(said))
+    return BRACES.sub(lambda _: with_minus_signs(next(values)), text)
+
+
+def _probe(client: NotebookClient, code: str) -> str:
+    """Run code in the lesson's kernel without a trace in the notebook; gives what it printed."""
+    cell = new_code_cell(code)
+    client.nb.cells.append(cell)
     try:
-        client.execute_cell(probe, len(client.nb.cells) - 1, store_history=False)
+        client.execute_cell(cell, len(client.nb.cells) - 1, store_history=False)
     finally:
         client.nb.cells.pop()
-    values = iter(json.loads("".join(output.text for output in probe.outputs)))
-    return BRACES.sub(lambda _: with_minus_signs(next(values)), text)
+    return "".join(output.text for output in cell.outputs)
 
 
 def with_minus_signs(text: str) -> str:
@@ -270,14 +283,26 @@ def _link(lesson: Lesson) -> str:
     return f"[{lesson.number} · {lesson.front['title']}]({lesson.name}.ipynb)"
 
 
-def execute_all(chosen: list[Lesson], series: list[Lesson], **options) -> dict[str, NotebookNode]:
-    """Execute lessons one after the other; one that fails is named and left out."""
+def freeze(client: NotebookClient, folder: Path) -> None:
+    """Draw the lesson's sliders at some of their positions, for pages without a kernel."""
+    shutil.rmtree(folder, ignore_errors=True)
+    _probe(client, FREEZE.format(folder=str(folder)))
+
+
+def execute_all(
+    chosen: list[Lesson], series: list[Lesson], *, frames: Path | None = None, **options
+) -> dict[str, NotebookNode]:
+    """Execute lessons one after the other; one that fails is named and left out.
+
+    With a folder for `frames`, their sliders are frozen there.
+    """
     done = {}
     for lesson in chosen:
         notebook = assemble(lesson, series)
         try:
-            for _ in execute(notebook, title=lesson.name, **options):
-                pass
+            for client in execute(notebook, title=lesson.name, **options):
+                if frames:
+                    freeze(client, frames / lesson.name)
         except Exception as error:
             print(f"{lesson.name} failed: {str(error)[-3000:]}", file=sys.stderr)
         else:
@@ -301,7 +326,12 @@ def run(chosen: list[Lesson], series: list[Lesson], profile: str) -> None:
     """Execute into build/ and say what was made."""
     BUILD.mkdir(exist_ok=True)
     done = execute_all(
-        chosen, series, home=store.home(), profile=profile, figures=BUILD / "figures"
+        chosen,
+        series,
+        home=store.home(),
+        profile=profile,
+        figures=BUILD / "figures",
+        frames=BUILD / "frames",
     )
     for name, notebook in done.items():
         nbformat.write(notebook, BUILD / f"{name}.ipynb")

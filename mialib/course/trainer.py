@@ -244,6 +244,10 @@ class TrainThisPoint(Explorer):
             return self.points.get(name)
         return Point.first_of(name, self.table[name])
 
+    def is_trained(self, **settings: Any) -> bool:
+        """Whether there is a training of this setting to show."""
+        return self.point(self._name(settings.values())) is not None
+
     def train(self, **settings: Any) -> Point:
         """Train a setting, or find it in the store, and put it among the others."""
         name = self._name(settings.values())
