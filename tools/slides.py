@@ -132,7 +132,9 @@ def _what_to_see(cells: list[NotebookNode]) -> str:
 
 
 def _shortened(text: str) -> str:
-    return " ".join(SENTENCE.split(text.strip())[:MOST_SENTENCES])
+    """The first sentences; one that ends in a colon leads to a table, which a slide has not."""
+    sentences = SENTENCE.split(text.strip())[:MOST_SENTENCES]
+    return " ".join(one for one in sentences if not one.endswith(":"))
 
 
 def _figure(section: str, image: str, seen: str) -> Slide:
