@@ -14,6 +14,7 @@ import secrets
 from dataclasses import replace
 
 import numpy as np
+from torch import nn
 
 from mialib import models, profiles, query
 from mialib.configurations import Configuration
@@ -51,8 +52,8 @@ def toss(n: int) -> np.ndarray:
     return is_member
 
 
-def answers(kind: str, is_member: np.ndarray) -> np.ndarray:
-    """What a model that holds these records says of all: logits (n, classes) or labels (n,)."""
+def train(kind: str, is_member: np.ndarray) -> nn.Module:
+    """A model that holds the bank's records where `is_member` (n,) says so."""
     chosen = configuration(kind)
     everything = chosen.records()
     records = dealt_to_models(chosen)
@@ -74,7 +75,13 @@ def answers(kind: str, is_member: np.ndarray) -> np.ndarray:
                 seed=secrets.randbits(SEED_BITS),
                 device=stage.device,
             )
-    logits = query.predict(model, records)
+    return model
+
+
+def answers(kind: str, is_member: np.ndarray) -> np.ndarray:
+    """What such a model says of all the bank's records: logits (n, classes) or labels (n,)."""
+    model = train(kind, is_member)
+    logits = query.predict(model, dealt_to_models(configuration(kind)))
     if kind == "labels":
         return logits.argmax(axis=1).astype(np.uint8)
     return logits.astype(np.float16)
