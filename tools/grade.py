@@ -20,13 +20,16 @@ import secrets
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 import hidden
 from mialib import attacks, audit, bank, data, metrics, query
+from mialib.audits import Audit
 from mialib.data.records import Records
 from mialib.estimates import Evaluation
 from mialib.experiments.banks import dealt_to_models
@@ -39,6 +42,7 @@ DIFFER = "the two sets differ"
 NOTHING = "nothing found"
 PALER = 0.55  # what another scanner does to a letter
 AUDITED = 1600  # records in each file of the audit
+MOST_DRAWS = 20
 FEWEST_SEEDS = 3
 # The points that a program gives, by assignment and criterion; a test compares the rubrics.
 POINTS = {
@@ -70,38 +74,55 @@ def hand_out_audit(out: Path, keep: Path) -> None:
     """Three files of outputs, a.npz to c.npz, and what each of them is."""
     is_member = hidden.toss(len(dealt_to_models(hidden.configuration("plain"))))
     model = hidden.train("plain", is_member)
-    asked = _audited(is_member)
     names = secrets.SystemRandom().sample("abc", 3)
-    truth = {}
-    for name, (verdict, (records, is_in)) in zip(names, asked.items(), strict=True):
+    cases = {REMEMBERS: partial(_seen, is_member), NOTHING: _strangers, DIFFER: _scanned}
+    for name, (verdict, draw) in zip(names, cases.items(), strict=True):
+        write_arrays(out / f"{name}.npz", _clear_case(model, verdict, draw), packed=True)
+    write_json(keep / "audit.json", dict(sorted(zip(names, cases, strict=True))))
+
+
+def _clear_case(model: nn.Module, verdict: str, draw: Callable[[], Records]) -> dict[str, Any]:
+    """Outputs on records of which an audit says what is so.
+
+    Of many audits of nothing some find something, by chance. That would be nobody's fault, and
+    cannot be marked, so such records are drawn again.
+    """
+    for _ in range(MOST_DRAWS):
+        records = draw()
         outputs = {
             "logits": query.predict(model, records).astype(np.float32),
             "labels": records.y,
-            "is_member": is_in,
+            "is_member": np.arange(AUDITED) < AUDITED // 2,
             "inputs": records.x,
         }
-        write_arrays(out / f"{name}.npz", outputs, packed=True)
-        truth[name] = verdict
-    write_json(keep / "audit.json", dict(sorted(truth.items())))
+        if concluded(audit.from_outputs(**outputs)) == verdict:
+            return outputs
+    raise RuntimeError(f"In {MOST_DRAWS} draws no audit said {verdict!r}. Has the recipe changed?")
 
 
-def _audited(is_member: np.ndarray) -> dict[str, tuple[Records, np.ndarray]]:
-    """Records and who is said to be a member, by what is to be concluded.
+def concluded(report: Audit) -> str:
+    """What a careful reader concludes: first whether the result can be believed."""
+    if report.belief.blind.finds_a_shift:
+        return DIFFER
+    return REMEMBERS if report.strongest.auc.low > 0.5 else NOTHING
 
-    The network has seen the first set's members. Of the others it has seen nobody.
-    """
+
+def _seen(is_member: np.ndarray) -> Records:
+    """Members of the network, then others."""
     chance = secrets.SystemRandom()
-    half = AUDITED // 2
-    members = chance.sample(list(np.flatnonzero(is_member)), half)
-    others = chance.sample(list(np.flatnonzero(~is_member)), half)
-    seen = dealt_to_models(hidden.configuration("plain")).take(np.array([*members, *others]))
-    said = np.arange(AUDITED) < half
-    strangers = [data.load("letters", size=AUDITED, seed=secrets.randbits(31)) for _ in range(2)]
-    return {
-        REMEMBERS: (seen, said),
-        NOTHING: (strangers[0], said),
-        DIFFER: (_pale(strangers[1], ~said), said),
-    }
+    members = chance.sample(list(np.flatnonzero(is_member)), AUDITED // 2)
+    others = chance.sample(list(np.flatnonzero(~is_member)), AUDITED // 2)
+    return dealt_to_models(hidden.configuration("plain")).take(np.array([*members, *others]))
+
+
+def _strangers() -> Records:
+    """Letters that the network has never seen, the first half no more than the second."""
+    return data.load("letters", size=AUDITED, seed=secrets.randbits(31))
+
+
+def _scanned() -> Records:
+    """Strangers, too, of which the second half went through another scanner."""
+    return _pale(_strangers(), np.arange(AUDITED) >= AUDITED // 2)
 
 
 def _pale(records: Records, which: np.ndarray) -> Records:

@@ -2,9 +2,9 @@
 
     python tools/plans.py       fills the tables in notebooks/teaching/README.md
 
-`plan.toml` says what is taught when. How long a lesson takes stands in its front matter, how long an
-exercise takes in its heading, so a plan cannot disagree with the course; one that no longer fits its
-day or its week is refused.
+`plan.toml` says what is taught when. How long a lesson takes stands in its front matter, how long
+an exercise takes in its heading, so a plan cannot disagree with the course; one that no longer fits
+its day or its week is refused.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ import flags
 from mialib import attacks, bank
 from mialib.signals import Signals
 
-MOST_GUESSES = 100_000
+MOST_GUESSES = 200_000
 SUREST = 4.0  # What one record may count; the tails of a fitted Gaussian are not to be believed.
 BANKS = {"past": "letters tuned"}  # An adaptive attacker trains references in the target's way.
 
