@@ -5,9 +5,10 @@
         exercise.code        # the stub and its self-check
         exercise.solved()    # the same cell, with the solution in the stub's place
 
-An exercise begins at a heading such as *Exercise 3.1 · difficulty 2/5 · about 10 minutes* and ends
-before the next heading of its rank. One that has a stub, a self-check and code in its solution is
-marked by that check; any other one asks for a judgement, which a person must read.
+An exercise begins at a heading such as *Exercise 3.1 · difficulty 2/5 · about 10 minutes*, of rank
+two or three, and ends before the next one of these ranks. One that has a stub, a self-check and
+code in its solution is marked by that check; any other one asks for a judgement, which a person
+must read.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
 
 HEADING = re.compile(
-    r"^## Exercise (?P<number>\d+\.\d+)(?P<title>[^·\n]*)"
+    r"^###? Exercise (?P<number>\d+\.\d+)(?P<title>[^·\n]*)"
     r"· difficulty (?P<difficulty>\d)/5 · about (?P<minutes>\d+) minutes"
 )
+ANY_HEADING = re.compile(r"^(?=###? )", re.M)
 FOLD = re.compile(r"<details>\s*<summary>(?P<title>[^<]*)</summary>(?P<body>.*?)</details>", re.S)
 FENCE = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
 STUB = re.compile(r"^ +raise NotImplementedError.*\n?", re.M)
@@ -92,8 +95,17 @@ class Exercise:
 
 def of_lesson(cells: list[NotebookNode]) -> list[Exercise]:
     """The exercises among the cells of a lesson, in order."""
-    starts = [at for at, cell in enumerate(cells) if _is_exercise(cell)]
-    return [_exercise(cells, start) for start in starts]
+    pieces = [piece for cell in cells for piece in _by_heading(cell)]
+    starts = [at for at, piece in enumerate(pieces) if _is_exercise(piece)]
+    return [_exercise(pieces, start) for start in starts]
+
+
+def _by_heading(cell: NotebookNode) -> list[NotebookNode]:
+    """A text cell, cut before each of its headings; other cells stay whole."""
+    if cell.cell_type != "markdown":
+        return [cell]
+    texts = [text for text in ANY_HEADING.split(cell.source) if text.strip()]
+    return [new_markdown_cell(text) for text in texts]
 
 
 def _is_exercise(cell: NotebookNode) -> bool:
@@ -103,14 +115,14 @@ def _is_exercise(cell: NotebookNode) -> bool:
 def _exercise(cells: list[NotebookNode], start: int) -> Exercise:
     own = [cells[start]]
     for cell in cells[start + 1 :]:
-        if cell.cell_type == "markdown" and cell.source.startswith("## "):
+        if cell.cell_type == "markdown" and ANY_HEADING.match(cell.source):
             break
         own.append(cell)
     heading = HEADING.match(own[0].source)
     assert heading is not None
     prose = "\n\n".join(cell.source for cell in own if cell.cell_type == "markdown")
-    folds = {fold["title"].strip(): fold["body"].strip() for fold in FOLD.finditer(prose)}
-    answer = folds.get("Solution", "")
+    folds = [fold["body"].strip() for fold in FOLD.finditer(prose) if _is_solution(fold)]
+    answer = "\n\n".join(folds)
     code = _code_to_check(own)
     solution = "\n".join(FENCE.findall(answer)).strip()
     return Exercise(
@@ -124,6 +136,10 @@ def _exercise(cells: list[NotebookNode], start: int) -> Exercise:
         answer=answer,
         context=relied_on(f"{code}\n{solution}", _statements(cells[:start])),
     )
+
+
+def _is_solution(fold: re.Match) -> bool:
+    return fold["title"].strip().startswith("Solution")
 
 
 def _asked(cells: list[NotebookNode], end_of_heading: int) -> str:

@@ -2,15 +2,16 @@
 
     python tools/plans.py       fills the tables in notebooks/teaching/README.md
 
-`plan.toml` says what is taught when. How long a lesson takes stands in its front matter, how long
-an exercise takes in its heading, so a plan cannot disagree with the course; one that no longer fits
-its day or its week is refused.
+`plan.toml` says what is taught when. How long a lesson takes, exercises included, stands in its
+front matter, how long an exercise takes in its heading, so a plan cannot disagree with the course;
+one that no longer fits its day or its week is refused.
 """
 
 from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,37 @@ import readme
 from paths import ROOT
 
 FOLDER = ROOT / "notebooks" / "teaching"
+DISCUSSION = 3  # minutes for each *Predict*: a show of hands, and why
 
 
 @dataclass(frozen=True)
 class Course:
-    """Titles and minutes: of lessons by number, of exercises by lesson and number."""
+    """Titles and minutes: of lessons by number, of exercises by lesson and number.
+
+    read         the minutes of a lesson with all its exercises
+    predictions  how often a lesson asks for a prediction, which a class discusses
+    """
 
     titles: dict[str, str]
     files: dict[str, str]
     read: dict[str, int]
     exercises: dict[str, dict[str, int]]
+    predictions: dict[str, int]
+
+    def in_class(self, number: str) -> int:
+        """The minutes of a lesson in class, exercises left for home, rounded up to the next five."""
+        minutes = self.without_exercises(number) + DISCUSSION * self.predictions[number]
+        return 5 * ceil(minutes / 5)
+
+    def without_exercises(self, number: str) -> int:
+        """The minutes that it takes to read a lesson."""
+        minutes = self.read[number] - sum(self.exercises[number].values())
+        if minutes <= 0:
+            raise ValueError(
+                f"Lesson {number} names {self.read[number]} minutes, and its exercises alone take "
+                f"{self.read[number] - minutes}. Count its time to read anew."
+            )
+        return minutes
 
 
 @dataclass(frozen=True)
@@ -49,6 +71,10 @@ def course() -> Course:
         read={one.number: int(one.front["read"]) for one in series},
         exercises={
             one.number: {each.number: each.minutes for each in exercises.of_lesson(one.cells)}
+            for one in series
+        },
+        predictions={
+            one.number: sum(cell.source.count("**Predict**") for cell in one.cells)
             for one in series
         },
     )
@@ -75,9 +101,15 @@ def _day_part(part: dict[str, Any], found: Course) -> Part:
     unknown = [one for one in chosen if one not in known]
     if unknown:
         raise ValueError(f"Lesson {number} has no exercise {', '.join(unknown)}; see plan.toml.")
-    named = f", with exercise {' and '.join(chosen)}" if chosen else ""
-    minutes = found.read[number] + sum(known[one] for one in chosen)
+    named = f", with {_named(chosen).lower()}" if chosen else ""
+    minutes = found.in_class(number) + sum(known[one] for one in chosen)
     return Part(f"{_link(number, found)}{named}", minutes)
+
+
+def _named(chosen: list[str]) -> str:
+    """Such as: Exercises 9.1, 9.2 and 9.3."""
+    *before, last = chosen
+    return f"Exercises {', '.join(before)} and {last}" if before else f"Exercise {last}"
 
 
 def _written(part: dict[str, Any]) -> Part:
@@ -118,14 +150,13 @@ def _clock(minutes: int) -> str:
 
 def week_parts(week: dict[str, Any], found: Course) -> tuple[list[Part], list[Part]]:
     """What is done in class and at home: lessons here, their exercises there."""
-    together = [Part(_link(number, found), found.read[number]) for number in week["lessons"]]
+    together = [Part(_link(number, found), found.in_class(number)) for number in week["lessons"]]
     together += [_written(part) for part in week["class"]]
     alone = [_written(part) for part in week["home"]]
     for number in week["lessons"]:
         known = found.exercises[number]
         if known:
-            named = "Exercise" if len(known) == 1 else "Exercises"
-            alone.append(Part(f"{named} {' and '.join(known)}", sum(known.values())))
+            alone.append(Part(_named(list(known)), sum(known.values())))
     return together, alone
 
 

@@ -1,6 +1,7 @@
 """The plans and the quiz of the teacher's kit agree with the lessons."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -24,8 +25,9 @@ def example():
     return plans.Course(
         titles={"00": "Ducks", "01": "Swans"},
         files={"00": "00_ducks.ipynb", "01": "01_swans.ipynb"},
-        read={"00": 10, "01": 20},
+        read={"00": 30, "01": 20},  # with the exercises
         exercises={"00": {"0.1": 5, "0.2": 15}, "01": {}},
+        predictions={"00": 1, "01": 0},
     )
 
 
@@ -52,23 +54,29 @@ def test_six_weeks_teach_every_lesson_once_and_in_order(course):
 def test_minutes_come_from_reading_times_and_exercises():
     found = example()
     day = {"parts": [{"lesson": "00", "exercises": "all"}, {"lesson": "00", "exercises": ["0.2"]}]}
-    assert [part.minutes for part in plans.day_parts(day, found)] == [30, 25]
+    assert [part.minutes for part in plans.day_parts(day, found)] == [35, 30]
     week = {"lessons": ["00", "01"], "class": [{"text": "Quiz", "minutes": 7}], "home": []}
     together, alone = plans.week_parts(week, found)
-    assert sum(part.minutes for part in together) == 37
+    assert sum(part.minutes for part in together) == 15 + 20 + 7
     assert [(part.what, part.minutes) for part in alone] == [("Exercises 0.1 and 0.2", 20)]
 
 
 def test_a_plan_that_does_not_fit_is_refused():
     day = {"starts": "09:00", "ends": "09:20", "parts": [{"lesson": "00", "exercises": "all"}]}
-    with pytest.raises(ValueError, match=r"ends at 09:30, and plan\.toml allows 09:20"):
+    with pytest.raises(ValueError, match=r"ends at 09:35, and plan\.toml allows 09:20"):
         plans.day_table(day, example())
     day["parts"] = [{"lesson": "01", "exercises": ["1.7"]}]
     with pytest.raises(ValueError, match=r"Lesson 01 has no exercise 1\.7"):
         plans.day_table(day, example())
     week = {"about": "Birds", "lessons": ["00"], "class": [], "home": []}
-    with pytest.raises(ValueError, match="Week 1 takes 10 minutes"):
+    with pytest.raises(ValueError, match="Week 1 takes 15 minutes"):
         plans.weeks_table({"class_minutes": 9, "home_minutes": 99, "week": [week]}, example())
+
+
+def test_a_lesson_must_take_longer_than_its_exercises():
+    found = replace(example(), read={"00": 20})
+    with pytest.raises(ValueError, match="Lesson 00 names 20 minutes, and its exercises alone"):
+        found.without_exercises("00")
 
 
 def test_the_notes_treat_every_lesson(course):

@@ -144,6 +144,15 @@ def test_an_exercise_carries_what_it_needs_of_its_lesson():
     assert '"""Twice x."""\n    # <\n    from operator import mul' in exercise.solved("# <", "# >")
 
 
+def test_an_exercise_may_begin_inside_a_cell_and_under_another_heading():
+    first, second = (f"### Exercise 7.{k} · difficulty 1/5 · about {k} minutes" for k in (1, 2))
+    text = f"## Exercises\nTwo of them.\n\n{first}\nOne?\n\n{second}\nTwo?"
+    found = exercises.of_lesson([new_markdown_cell(text), new_markdown_cell("## Recap")])
+    assert [one.number for one in found] == ["7.1", "7.2"]
+    assert [one.text for one in found] == ["One?", "Two?"]
+    assert [one.minutes for one in found] == [1, 2]
+
+
 @pytest.mark.parametrize("to", FORMATS)
 def test_a_judgement_is_marked_by_a_person(to):
     (exercise,) = exercises.of_lesson(example("judged"))
