@@ -7,7 +7,7 @@ PROFILE ?= quick
 # One process for each core, at most eight; a file's tests stay together, so that they share what they trained.
 PARALLEL := -n auto --maxprocesses=8 --dist loadfile
 
-.PHONY: run test coverage soak colab site contact-sheet lab notebooks dry-run photographs ledger badges bench clean
+.PHONY: run test coverage soak colab site contact-sheet slides teaching lab notebooks dry-run photographs ledger badges bench clean
 .DEFAULT_GOAL := run
 
 run: $(READY)  ## execute every lesson and write build/
@@ -55,6 +55,13 @@ ledger: $(READY)  ## LEDGER.md and the README's totals, from the shipped results
 
 badges: $(READY)  ## point badges and set-up cells at REPO=owner/name
 	$(BIN)/python tools/badges.py "$(REPO)"
+
+slides: $(READY)  ## a talk for every lesson, from the committed notebooks: build/slides/index.html (ONLY="00 01" for some)
+	$(BIN)/python tools/slides.py $(ONLY)
+
+teaching: $(READY)  ## the plans' tables in notebooks/teaching/README.md, and the exercises for TO=nbgrader or TO=otter in build/
+	$(BIN)/python tools/plans.py
+	$(BIN)/python tools/teaching.py --to "$(or $(TO),nbgrader)" --out "build/$(or $(TO),nbgrader)"
 
 bench: $(READY)  ## speed, as ratios measured in one run (ONLY="past data" for some)
 	PYTHONPATH=tools $(BIN)/python -m bench $(ONLY)

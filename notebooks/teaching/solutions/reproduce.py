@@ -1,0 +1,39 @@
+"""Assignment, solved: a number that the paper does not print cannot be compared.
+
+mialib reproduce past-fig-1 --profile class --seeds 3 --out made
+python reproduce.py made/past-fig-1/class       writes verdicts.json there
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+VERDICTS = ("agrees", "differs", "cannot tell")
+
+
+def verdict(published: float | None, low: float | None, high: float | None) -> str:
+    """What you may say of one line: the paper's number, and the ends of your own interval."""
+    if published is None or low is None or high is None:
+        return "cannot tell"
+    return "agrees" if low <= published <= high else "differs"
+
+
+def number(cell: str) -> float | None:
+    return float(cell) if cell else None
+
+
+def main(folder: Path) -> None:
+    with (folder / "table.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    verdicts = {}
+    for row in rows:
+        ends = [number(row[name]) for name in ("published", "low", "high")]
+        verdicts[row["what"]] = verdict(*ends)
+    (folder / "verdicts.json").write_text(json.dumps(verdicts, indent=1))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
