@@ -18,6 +18,7 @@ each_lesson = pytest.mark.parametrize("lesson", SERIES, ids=lambda lesson: lesso
 # Runs in the lesson's own kernel after its last cell: moves each slider to both ends and back. A
 # function, so that none of its names takes the place of one of the lesson's.
 MOVE_SLIDERS = """
+import html
 from mialib.course import widgets
 def move_all():
     for explorer in widgets.EXPLORERS:
@@ -34,7 +35,8 @@ def move_all():
             for position in ends:
                 control.value = position
                 fresh = explorer.view(**explorer.values())
-                assert explorer.screen.value == fresh.as_html(), f"{name} = {position} is stale"
+                assert explorer.screen.value == fresh.as_figure(), f"{name} = {position} is stale"
+                assert fresh.alt in html.unescape(explorer.told.value)
                 seen.append((fresh.png, fresh.numbers))
             assert seen[0][0] != seen[1][0] and seen[0][1] != seen[1][1], f"{name} changes nothing"
             control.value = start
