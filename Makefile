@@ -29,8 +29,8 @@ soak: $(READY)  ## kill the run store 200 times, rehearse every plan, hand in ev
 	MIALIB_BROWSER=all $(BIN)/python -m pytest tests/browser
 	MIALIB_MUTATIONS=3000 $(BIN)/python -m pytest tests/library/test_foreign_files.py -k damaged
 
-lab: $(READY)  ## JupyterLab on localhost, opened at lesson 00; it asks neither for news nor for updates
-	$(BIN)/jupyter lab --ip=localhost $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+lab: $(READY)  ## JupyterLab on localhost, opened at lesson 00; it asks nobody for news or updates (tools/lab)
+	JUPYTER_CONFIG_PATH=$(CURDIR)/tools/lab $(BIN)/jupyter lab --ip=localhost $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb
 
 notebooks: $(READY)  ## rebuild the committed notebooks and the README's table (ONLY="00 01" for some)
 	$(BIN)/python tools/notebooks.py build --only $(ONLY)

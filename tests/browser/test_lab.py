@@ -44,6 +44,9 @@ def test_lesson_00_opens_unchanged_and_asks_nobody(browser, address):
     opened.save()
     assert opened.content().metadata == metadata
     assert opened.asked_elsewhere <= {lab.BADGE}
+    opened.page.wait_for_load_state("networkidle")
+    assert "/lab/api/settings" in opened.asked
+    assert not {"/lab/api/news", "/lab/api/update"} & opened.asked
     assert opened.page.get_by_text("Jupyter news").count() == 0
     opened.close()
 

@@ -29,8 +29,8 @@ BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 EMPTY_PICTURE = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 SECONDS_TO_START = 120
 # The notebook that is shown, as JupyterLab's own code calls it.
-OPEN = "window.jupyterapp.shell.currentWidget"
-IS_READY = f"() => !!{OPEN}?.context?.sessionContext?.session?.kernel && {OPEN}.context.isReady"
+OPEN = "window.jupyterapp?.shell?.currentWidget"
+IS_READY = f"() => !!{OPEN}?.context?.sessionContext?.session?.kernel && {OPEN}?.context?.isReady"
 # Resolves to the milliseconds from the next key or release of the mouse to the next picture.
 ANSWER = """box => {
   const picture = () => [...box.querySelectorAll("img")].map(image => image.src).join();
@@ -53,13 +53,15 @@ AWAIT_ANSWER = """limit => Promise.race([
 ])"""
 
 
-def command() -> list[str]:
-    """What `make lab` gives to `jupyter lab`."""
+def command() -> tuple[dict[str, str], list[str]]:
+    """What `make lab` runs: variables of the environment, and what it gives to `jupyter lab`."""
     told = subprocess.run(
         ["make", "--dry-run", "lab"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     line = next(line for line in told.stdout.splitlines() if "jupyter lab" in line)
-    return shlex.split(line.split("jupyter lab")[1])
+    before, options = line.split("jupyter lab")
+    variables = [word.partition("=") for word in shlex.split(before) if "=" in word]
+    return {name: value for name, _, value in variables}, shlex.split(options)
 
 
 @contextmanager
@@ -70,11 +72,12 @@ def server(folder: Path) -> Iterator[str]:
         assembled = notebooks.assemble(lesson, SERIES)
         nbformat.write(assembled, folder / "notebooks" / f"{lesson.name}.ipynb")
     log = folder / "log"
+    variables, options = command()
     with log.open("w") as opened:
         process = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *command(), *_for_tests()],
+            [sys.executable, "-m", "jupyterlab", *options, *_for_tests()],
             cwd=folder,
-            env=_environment(folder),
+            env=_environment(folder) | variables,
             stdout=opened,
             stderr=subprocess.STDOUT,
         )
@@ -123,6 +126,7 @@ class Lesson:
 
     def __init__(self, browser: Browser, address: str, name: str):
         self.complaints: list[str] = []
+        self.asked: set[str] = set()  # addresses on the server
         self.asked_elsewhere: set[str] = set()
         self.page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
         self.page.on("console", self._listen)
@@ -138,7 +142,9 @@ class Lesson:
             self.complaints.append(message.text)
 
     def _answer(self, route: Route) -> None:
-        if urlsplit(route.request.url).hostname == "localhost":
+        address = urlsplit(route.request.url)
+        if address.hostname == "localhost":
+            self.asked.add(address.path)
             route.continue_()
         else:
             self.asked_elsewhere.add(route.request.url)
