@@ -212,7 +212,7 @@ def _labelled(label: str) -> dict[str, Any]:
         "description": label,
         TOOLTIP: label,
         "layout": ipywidgets.Layout(width="100%", max_width="640px"),
-        "style": {"description_width": "190px"},
+        "style": {"description_width": "clamp(90px, 33%, 190px)"},
     }
 
 

@@ -31,6 +31,7 @@ from mialib.errors import as_path, check_choice
 from mialib.foreign import atomically, in_sentence
 
 SENTENCE_END = re.compile(r"(?<=\.)(?<!Fig\.) ")
+LEAST_WIDTH = 0.6  # of a slider's picture: words of 10 points are then 9 pixels high
 FILE_KINDS = ("png", "svg", "pdf")
 METADATA = {  # what would differ between two files
     "svg": {"Date": None},
@@ -94,10 +95,14 @@ class Picture:
         return self._image(self.png)
 
     def as_figure(self) -> str:
-        """A <figure> element: the image, and below it the caption, which often is the legend."""
+        """A <figure> element: the image, and below it the caption, which often is the legend.
+
+        In a narrow window the image can be scrolled, before its words are too small to be read.
+        """
+        image = self._image(self.png, least=LEAST_WIDTH)
         caption = html.escape(self.caption)
         return (
-            f'<figure style="margin:0">{self.as_html()}'
+            f'<figure style="margin:0;overflow-x:auto">{image}'
             f"<figcaption><em>{caption}</em></figcaption></figure>"
         )
 
@@ -114,11 +119,13 @@ class Picture:
         }
         return bundle, {"image/png": {"alt": self.alt}}
 
-    def _image(self, png: bytes) -> str:
+    def _image(self, png: bytes, *, least: float = 0) -> str:
+        """An <img> element that may shrink to a part `least` of its width."""
         width = round(self.size[0] * DPI)
+        style = f"max-width:100%;min-width:{round(least * width)}px"
         alt = html.escape(self.alt)
         source = f"data:image/png;base64,{_base64(png)}"
-        return f'<img width="{width}" style="max-width:100%" alt="{alt}" src="{source}">'
+        return f'<img width="{width}" style="{style}" alt="{alt}" src="{source}">'
 
 
 def _base64(content: bytes) -> str:
