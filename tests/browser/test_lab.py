@@ -51,6 +51,18 @@ def test_lesson_00_opens_unchanged_and_asks_nobody(browser, address):
     opened.close()
 
 
+def test_the_first_models_show_how_far_they_are(browser, address):
+    """With nothing trained before, a bar is seen before it is full; then it is green, and gone."""
+    opened = Lesson(browser, address, "00_start_here")
+    opened.start()
+    bar = opened.page.locator(".jp-OutputArea .progress-bar").first
+    bar.wait_for(timeout=120_000)
+    assert float(bar.evaluate("bar => parseFloat(bar.style.width)")) < 100
+    opened.page.evaluate("window.running")
+    assert complaints_of(opened) == []
+    opened.close()
+
+
 def test_a_lesson_runs_and_its_sliders_answer(lesson, record_property):
     lesson.run()
     assert complaints_of(lesson) == []

@@ -96,11 +96,12 @@ def _for_tests() -> list[str]:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Nobody's settings but its own; progress bars are shown, as to a reader."""
+    """Nobody's settings and trained models but its own; progress bars are shown, as to a reader."""
     tracker = folder / "settings/@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
     tracker.parent.mkdir(parents=True)
     tracker.write_text('{"windowingMode": "none"}')  # The whole notebook is on the page.
     own = {
+        "MIALIB_HOME": folder / "home",
         "JUPYTER_CONFIG_DIR": folder / "config",
         "JUPYTER_RUNTIME_DIR": folder / "runtime",
         "JUPYTERLAB_SETTINGS_DIR": folder / "settings",
@@ -150,9 +151,15 @@ class Lesson:
             self.asked_elsewhere.add(route.request.url)
             route.fulfill(content_type="image/svg+xml", body=EMPTY_PICTURE)
 
+    def start(self) -> None:
+        """Run every cell, and come back at once."""
+        run_all = "jupyterapp.commands.execute('notebook:run-all-cells')"
+        self.page.evaluate(f"() => {{ window.running = {run_all}; }}")
+
     def run(self) -> None:
-        """Every cell; comes back when the last one has ended."""
-        self.page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
+        """Run every cell; comes back when the last one has ended."""
+        self.start()
+        self.page.evaluate("window.running")
 
     def content(self) -> nbformat.NotebookNode:
         return nbformat.from_dict(self.page.evaluate(f"{OPEN}.content.model.toJSON()"))
