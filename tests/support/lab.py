@@ -135,7 +135,8 @@ class Lesson:
         self.page.route("**/*", self._answer)
         here = urlsplit(address)
         path = f"/lab/tree/notebooks/{name}.ipynb"
-        self.page.goto(here._replace(path=path).geturl())
+        query = f"{here.query}&reset"  # without the tabs of the lesson before
+        self.page.goto(here._replace(path=path, query=query).geturl())
         self.page.wait_for_function(IS_READY, timeout=1000 * SECONDS_TO_START)
 
     def _listen(self, message) -> None:
