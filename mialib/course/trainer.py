@@ -195,7 +195,7 @@ class TrainThisPoint(Explorer):
         undefended: Results,
         recipe: Recipe | None = None,
         store: Store | None = None,
-        **controls: ipywidgets.Widget,
+        **controls: ipywidgets.DOMWidget,
     ):
         self.base = base
         self.defend = defend

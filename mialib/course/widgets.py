@@ -113,7 +113,7 @@ class Explorer:
         "A slider: run the notebook to move it. The figure below shows some of its positions."
     )
 
-    def __init__(self, view: Callable[..., Picture], /, **controls: ipywidgets.Widget):
+    def __init__(self, view: Callable[..., Picture], /, **controls: ipywidgets.DOMWidget):
         self.view = view
         self.controls: dict[str, Any] = controls
         self.screen = ipywidgets.HTML()

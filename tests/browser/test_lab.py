@@ -98,7 +98,8 @@ def complaints_of(lesson: Lesson) -> list[str]:
 def check_names(sliders: list[Slider]) -> None:
     for one in sliders:
         assert one.name, "a slider without a name"
-        assert one.shown()["value"] in one.shown()["announcement"]
+        assert one.name in one.shown()["announcement"]
+        assert one.shown()["value"] == one.place.locator(".widget-readout").inner_text()
 
 
 def by_keyboard(slider: Slider) -> float:

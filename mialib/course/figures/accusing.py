@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from mialib.course.figures.records import draw_threshold
 from mialib.course.plots.game import draw_histograms, left_edge, losses
-from mialib.course.plots.layers import Layers, keep_room_for_titles, moving_title
+from mialib.course.plots.layers import Layers, axes_of, keep_room_for_titles, moving_title
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.tables import SHADE, fill_cells, frame_cells
 from mialib.errors import check_range
@@ -43,7 +43,7 @@ def accusations(
         keep_room_for_titles(histogram, table)
 
     def moving(figure: FigureBase) -> None:
-        histogram, table = figure.axes
+        histogram, table = axes_of(figure)
         draw_threshold(histogram, threshold)
         texts = np.array([[f"{count:,.0f}" for count in row] for row in counts])
         fill_cells(table, texts, shade=shares, fontsize=11, **SHADE)

@@ -25,7 +25,7 @@ from matplotlib.figure import FigureBase
 from mialib import metrics
 from mialib.course.figures.records import draw_rates, fill_confusion, frame_confusion
 from mialib.course.plots.game import roc_axes, roc_floor
-from mialib.course.plots.layers import Layers, keep_room_for_titles, moving_title
+from mialib.course.plots.layers import Layers, axes_of, keep_room_for_titles, moving_title
 from mialib.course.plots.palette import COLOR, HATCH, LINE, group
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.spoken import capital, listed, spoken_points
@@ -279,7 +279,7 @@ def point_calls(point: Point, attack: str, *, quantile: float) -> Picture:
         log.set_title("ROC, log axes")
 
     def moving(figure: FigureBase) -> None:
-        histogram, table, log = figure.axes
+        histogram, table, log = axes_of(figure)
         histogram.axvline(1 - calls.share, color=COLOR["mark"])
         title = f"{point.name} ({point.origin}), attack: {attack}\n{calls.spoken()}"
         moving_title(histogram, title, fontsize=9)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from mialib import metrics
 from mialib.course.plots.game import draw_histograms, left_edge, losses, roc_axes, roc_floor
-from mialib.course.plots.layers import Layers, keep_room_for_titles, moving_title
+from mialib.course.plots.layers import Layers, axes_of, keep_room_for_titles, moving_title
 from mialib.course.plots.palette import COLOR, HATCH, LINE
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import rows_of
@@ -71,7 +71,7 @@ def threshold_view(
         log.set_title("ROC, log axes")
 
     def moving(figure: FigureBase) -> None:
-        histogram, table, linear, log = figure.axes
+        histogram, table, linear, log = axes_of(figure)
         draw_threshold(histogram, threshold)
         fill_confusion(table, tpr, fpr, len(members), len(non_members))
         draw_rates(linear, fpr, tpr)

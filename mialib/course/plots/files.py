@@ -12,6 +12,7 @@ import io
 import re
 from collections.abc import Iterable
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
@@ -46,7 +47,7 @@ def drawn(figure: Figure) -> FigureCanvasAgg:
 
 def as_png(canvas: FigureCanvasAgg) -> bytes:
     """The pixels as a file."""
-    pixels = Image.frombuffer("RGBA", canvas.get_width_height(), canvas.buffer_rgba())
+    pixels = Image.fromarray(np.asarray(canvas.buffer_rgba()))  # (height, width, 4)
     return _saved(pixels.convert("RGB"), compress_level=SPEED)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import matplotlib
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure, FigureBase
+from matplotlib.figure import Figure, FigureBase, SubFigure
 from matplotlib.transforms import Bbox
 
 from mialib.course.plots.files import as_png, draw_names_plainly, drawn, new_figure
@@ -34,7 +34,7 @@ class Layers:
     """`still` and then `moving` draw on a figure.
 
     Pictures with the same name have the same axes in the same places; with the same key, too, they
-    share `still`. `moving` finds the axes in `figure.axes` and adds to them; it changes neither
+    share `still`. `moving` finds the axes by `axes_of(figure)` and adds to them; it changes neither
     limits nor ticks. For titles that move there are `keep_room_for_titles` and `moving_title`.
     """
 
@@ -50,7 +50,7 @@ class Layers:
         self.moving(figure)
 
     def png(self, size: Size) -> bytes:
-        """Everything as a file; the same picture always gives the same bytes."""
+        """Everything as a file. The first picture of a name decides where the axes stand."""
         with matplotlib.rc_context(STYLE):
             still = self._find_or_draw(size)
             return still.with_moving(self.moving)
@@ -87,21 +87,26 @@ class Still:
     def with_moving(self, draw: Draw) -> bytes:
         """The pixels with what `draw` puts on them; the figure is left as it was."""
         self.canvas.restore_region(self.pixels)
-        draw(self.figure)
-        new = [(axes, artist) for axes in self.figure.axes for artist in self._new(axes)]
-        draw_names_plainly(artist for _, artist in new)
-        for axes, artist in new:
+        try:
+            draw(self.figure)
+            for axes in self.figure.axes:
+                self._draw_what_is_new(axes)
+            return as_png(self.canvas)
+        finally:
+            for axes in self.figure.axes:
+                for artist in self._new(axes):
+                    artist.remove()
+
+    def _draw_what_is_new(self, axes: Axes) -> None:
+        new = self._new(axes)
+        draw_names_plainly(new)
+        for artist in sorted(new, key=Artist.get_zorder):
             axes.draw_artist(artist)
-        png = as_png(self.canvas)
-        for _, artist in new:
-            artist.remove()
-        return png
 
     def _new(self, axes: Axes) -> list[Artist]:
-        """What was added to these axes, in the order in which it is drawn."""
+        """What was added to these axes."""
         before = self.before[axes]
-        added = [artist for artist in axes.get_children() if artist not in before]
-        return sorted(added, key=Artist.get_zorder)
+        return [artist for artist in axes.get_children() if artist not in before]
 
 
 def _put(figure: Figure, places: list[Bbox]) -> None:
@@ -112,8 +117,14 @@ def _put(figure: Figure, places: list[Bbox]) -> None:
 
 def _hold_limits(figure: FigureBase) -> None:
     """What moves must not stretch the axes under it."""
-    for axes in figure.axes:
+    for axes in axes_of(figure):
         axes.autoscale(False)
+
+
+def axes_of(figure: FigureBase) -> list[Axes]:
+    """The axes of a figure or a subfigure, in the order in which they were made."""
+    assert isinstance(figure, Figure | SubFigure)
+    return figure.axes
 
 
 def keep_room_for_titles(*some: Axes, lines: int = 1) -> None:

@@ -57,8 +57,6 @@ class Picture:
 
     def render(self, format: str = "png") -> bytes:
         """The picture as a file's bytes; the same picture always gives the same bytes."""
-        if format == "png" and self.layers is not None:
-            return self.layers.png(self.size)
         with matplotlib.rc_context(STYLE):
             figure = new_figure(self.size)
             self.draw(figure)
@@ -88,7 +86,8 @@ class Picture:
 
     @cached_property
     def png(self) -> bytes:
-        return self.render("png")
+        """As a slider shows it: drawn from its layers, if it has any, on axes that stand still."""
+        return self.render("png") if self.layers is None else self.layers.png(self.size)
 
     def as_html(self) -> str:
         """An <img> element with its alt text."""
@@ -111,7 +110,7 @@ class Picture:
 
         The PNG is for what prefers one, such as nbconvert's PDFs.
         """
-        small = with_few_colors(self.png)
+        small = with_few_colors(self.render("png"))
         bundle = {
             "text/html": self._image(small),
             "image/png": _base64(small),
@@ -142,7 +141,7 @@ def show(picture: Picture, *, name: str = "") -> None:
     folder = os.environ.get("MIALIB_FIGURES")
     if folder and name:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        (Path(folder) / f"{name}.png").write_bytes(picture.png)
+        (Path(folder) / f"{name}.png").write_bytes(picture.render("png"))
         (Path(folder) / f"{name}.svg").write_bytes(picture.render("svg"))
 
 
