@@ -28,17 +28,18 @@ test: $(READY)  ## style, types and every test
 coverage: $(READY)  ## which lines of mialib the tests reach; the page is build/coverage/index.html
 	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term --cov-report=html:build/coverage
 
-soak: $(READY)  ## kill the run store 200 times, rehearse every plan, hand in every bad input and damaged files (make test: a sample)
+soak: $(READY)  ## kill the run store 200 times, rehearse every plan, hand in every bad input and damaged files, open six lessons in a browser (make test: a sample)
 	MIALIB_KILLS=200 $(BIN)/python -m pytest tests/library/test_store.py -k kill
 	MIALIB_REHEARSE=all $(BIN)/python -m pytest tests/library/test_rehearsal.py
 	MIALIB_FUZZ=all $(BIN)/python -m pytest $(PARALLEL) tests/library/test_fuzz.py
+	MIALIB_BROWSER=all $(BIN)/python -m pytest tests/browser
 	MIALIB_MUTATIONS=3000 $(BIN)/python -m pytest tests/library/test_foreign_files.py -k damaged
 
 colab: $(READY)  ## every lesson on the packages that Colab has, in build/colab (needs its Python; some minutes and 6 GB at first)
 	$(BIN)/python tools/colab.py run --only $(ONLY)
 
-lab: $(READY)  ## JupyterLab on localhost, opened at lesson 00
-	$(BIN)/jupyter lab --ip=localhost $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00_start_here.ipynb
+lab: $(READY)  ## JupyterLab on localhost, opened at lesson 00; it asks nobody for news or updates (tools/lab)
+	JUPYTER_CONFIG_PATH=$(CURDIR)/tools/lab $(BIN)/jupyter lab --ip=localhost $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb
 
 notebooks: $(READY)  ## rebuild the committed notebooks and the README's table (ONLY="00 01" for some)
 	$(BIN)/python tools/notebooks.py build --only $(ONLY)

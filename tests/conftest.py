@@ -80,3 +80,17 @@ def store(tmp_path):
     from mialib.store import Store
 
     return Store(tmp_path / "store")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say aloud what was not looked at in a browser, and how fast sliders answered in one."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = {report.longrepr[2] for report in skipped if "tests/browser" in report.nodeid}
+    passed = terminalreporter.stats.get("passed", [])
+    answers = [
+        value for report in passed for name, value in report.user_properties if name == "answers"
+    ]
+    if reasons or answers:
+        terminalreporter.section("in a real browser", sep="-")
+        for line in [*sorted(reasons), *answers]:
+            terminalreporter.write_line(line.removeprefix("Skipped: "))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import re
 import shutil
 import sys
@@ -41,6 +42,7 @@ NOTEBOOKS = ROOT / "notebooks"
 BUILD = ROOT / "build"
 BRACES = re.compile(r"\{\{(.+?)\}\}")
 WIDGET = "application/vnd.jupyter.widget-view+json"
+SCRIPT = "application/javascript"
 
 HEADER = """\
 # {number} · {title}
@@ -81,6 +83,18 @@ FREEZE = """\
 from pathlib import Path as _Path
 from mialib.course import frozen as _frozen
 print(_frozen.write_all(_Path({folder!r})))"""
+
+# What JupyterLab would write, so that opening a lesson does not change it.
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+LANGUAGE = {
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "name": "python",
+    "nbconvert_exporter": "python",
+    "pygments_lexer": "ipython3",
+    "version": platform.python_version(),
+}
 
 FOOTER = """\
 ---
@@ -154,8 +168,7 @@ def assemble(lesson: Lesson, series: list[Lesson]) -> NotebookNode:
     ]
     for position, cell in enumerate(cells):
         cell.id = f"{lesson.name[:2]}-{position:03d}"
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}, "accelerator": "GPU"}
+    metadata = {"kernelspec": KERNEL, "language_info": LANGUAGE, "accelerator": "GPU"}
     return new_notebook(cells=cells, metadata=metadata)
 
 
@@ -217,11 +230,13 @@ def _fill_header(notebook: NotebookNode, seconds: float, profile: str, cold: boo
 
 
 def clean(notebook: NotebookNode) -> None:
-    """Leave out what must not be committed: widget state, timings, machine paths."""
+    """Leave out what must not be committed: widget state, scripts, timings, machine paths."""
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         outputs = cell.get("outputs", [])
+        for output in [one for one in outputs if SCRIPT in one.get("data", {})]:
+            outputs.remove(output)  # It names sliders, which are not there without a kernel.
         # A slider keeps its sentence; a progress bar, which is a widget too, keeps nothing.
         for output in [one for one in outputs if WIDGET in one.get("data", {})]:
             del output.data[WIDGET]

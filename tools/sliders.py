@@ -5,10 +5,13 @@ from __future__ import annotations
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 
-# Moves each slider to both ends and back. A function, so that none of its names takes the place of
-# one of the lesson's.
+# Moves each slider to both ends and back, and counts the seconds of positions that were not drawn
+# before. A function, so that few of its names can take the place of one of the lesson's.
 MOVE_SLIDERS = """
+import html
+import time
 from mialib.course import widgets
+BUDGET = 0.3  # seconds of CPU time; 0.1 is the aim, and other processes make it longer
 def move_all():
     for explorer in widgets.EXPLORERS:
         for name, control in explorer.controls.items():
@@ -22,9 +25,13 @@ def move_all():
             if hasattr(control, "base"):
                 ends = [control.base**end for end in ends]
             for position in ends:
+                before = time.process_time()
                 control.value = position
+                seconds = time.process_time() - before
+                assert seconds < BUDGET, f"{name} = {position} takes {seconds:.2f} s"
                 fresh = explorer.view(**explorer.values())
-                assert explorer.screen.value == fresh.as_html(), f"{name} = {position} is stale"
+                assert explorer.screen.value == fresh.as_figure(), f"{name} = {position} is stale"
+                assert fresh.alt in html.unescape(explorer.told.value)
                 seen.append((fresh.png, fresh.numbers))
             assert seen[0][0] != seen[1][0] and seen[0][1] != seen[1][1], f"{name} changes nothing"
             control.value = start

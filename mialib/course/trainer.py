@@ -195,7 +195,7 @@ class TrainThisPoint(Explorer):
         undefended: Results,
         recipe: Recipe | None = None,
         store: Store | None = None,
-        **controls: ipywidgets.Widget,
+        **controls: ipywidgets.DOMWidget,
     ):
         self.base = base
         self.defend = defend
@@ -295,7 +295,8 @@ class TrainThisPoint(Explorer):
     def parts(self) -> list[ipywidgets.Widget]:
         settings = self.settings.values()
         reading = [control for name, control in self.controls.items() if name not in self.settings]
-        return [*settings, self.button, self.bar, self.message, *reading, self.screen]
+        acting = [self.button, self.bar, self.message]
+        return [*settings, *acting, *reading, self.screen, self.told]
 
     def _train_with_bar(self) -> None:
         settings = self.chosen()

@@ -1,5 +1,6 @@
 """The lessons: what is committed is what the sources say, every lesson runs, sliders answer."""
 
+import html
 import itertools
 import re
 from importlib import import_module
@@ -61,7 +62,10 @@ def test_every_figure_has_alt_text_and_is_read_aloud_below(lesson):
         for output in cell.get("outputs", []):
             if "image/png" in output.get("data", {}):
                 figures += 1
-                assert len(output.metadata["image/png"]["alt"]) > 40
+                spoken = output.metadata["image/png"]["alt"]
+                assert len(spoken) > 40
+                # JupyterLab, which ignores that, shows the HTML.
+                assert f'alt="{html.escape(spoken)}"' in output.data["text/html"]
                 assert "What to see" in following.source, f"{cell.id}: a figure without a reading"
                 assert re.search(r"\d", following.source), f"{cell.id}: a reading without a number"
     assert figures

@@ -1,11 +1,17 @@
 """Every picture of the course: a file, an alt text and a caption, and the same bytes each time."""
 
+import html
 import inspect
+import io
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from mialib.course import figures, plots
+from mialib.course.plots.files import with_few_colors
 from small_pictures import PICTURES
 
 
@@ -19,6 +25,8 @@ def test_a_picture_can_be_seen_and_read_aloud(name):
     assert not picture.caption[0].islower()
     data, metadata = picture._repr_mimebundle_()
     assert metadata["image/png"]["alt"] == picture.alt == data["text/plain"]
+    assert f'alt="{html.escape(picture.alt)}"' in data["text/html"]
+    assert f"base64,{data['image/png']}" in data["text/html"]
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -48,3 +56,23 @@ def test_no_function_that_draws_is_left_out():
     drawn = {name.split()[0] for name in PICTURES}
     assert len(drawing_functions()) > 25
     assert drawn == drawing_functions()
+
+
+def pixels(png: bytes) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), float)
+
+
+@pytest.mark.parametrize("name", [name for name in PICTURES if PICTURES[name]().layers is not None])
+def test_layers_look_like_one_drawing(name):
+    """What moves is drawn on pixels that are kept; nobody should see that."""
+    picture = PICTURES[name]()
+    at_once = replace(picture, layers=None)
+    assert np.abs(pixels(picture.png) - pixels(at_once.png)).max() <= 2
+
+
+@pytest.mark.parametrize("name", ["histograms", "roc", "images", "p1_map"])
+def test_few_colours_are_enough(name):
+    picture = PICTURES[name]()
+    few = with_few_colors(picture.png)
+    assert len(few) < 0.75 * len(picture.png)
+    assert np.abs(pixels(few) - pixels(picture.png)).mean() < 0.5  # of 255

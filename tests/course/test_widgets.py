@@ -1,5 +1,8 @@
 """Sliders: they fit a narrow window, name themselves, and draw each position once."""
 
+import gc
+import html
+
 import ipywidgets
 import pytest
 
@@ -12,6 +15,7 @@ CONTROLS = {
     "steps": lambda: widgets.steps([1e-4, 2e-3], start=2e-3, label="λ"),
     "choice": lambda: widgets.choice(["loss", "max confidence"], label="score"),
 }
+WIDGET = "application/vnd.jupyter.widget-view+json"
 each_control = pytest.mark.parametrize("make", CONTROLS.values(), ids=CONTROLS)
 
 
@@ -77,7 +81,8 @@ def test_a_logarithmic_scale_must_have_a_range(low, high, start):
 def test_a_slider_moves_its_picture(explored):
     explorer, _ = explored
     explorer.controls["prior"].value = 0.3
-    assert explorer.screen.value == picture(0.3).as_html()
+    assert explorer.screen.value == picture(0.3).as_figure()
+    assert f"<figcaption><em>{picture(0.3).caption}" in explorer.screen.value
     assert [explorer] == widgets.EXPLORERS
 
 
@@ -111,4 +116,38 @@ def test_without_a_browser_there_are_words(explored):
     explorer, _ = explored
     bundle = explorer._repr_mimebundle_()
     assert "run the notebook to move it" in bundle["text/plain"]
-    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"]
+    assert bundle[WIDGET]["model_id"]
+
+
+def test_after_a_move_a_screen_reader_has_something_to_say(explored):
+    explorer, _ = explored
+    explorer.controls["prior"].value = 0.3
+    told = html.unescape(explorer.told.value)
+    assert 'role="status"' in told
+    assert f"prior 0.3. {picture(0.3).alt}" in told
+    assert explorer.told in explorer.parts()
+
+
+def test_the_script_that_names_the_handles_comes_with_them(explored, monkeypatch):
+    explorer, _ = explored
+    shown = []
+    monkeypatch.setattr(widgets, "display", lambda bundle, raw: shown.append(bundle))
+    explorer._ipython_display_()
+    sliders, script = shown
+    assert sliders == explorer._repr_mimebundle_() | {WIDGET: sliders[WIDGET]}
+    assert script["text/plain"] == ""
+    for name in ("mialib-slider", "mialib-fixed", "aria-label"):
+        assert name in script["application/javascript"]
+    assert "mialib-slider" in explorer.controls["prior"]._dom_classes
+
+
+@pytest.mark.parametrize("make", ["steps", "choice"])
+def test_a_readout_that_ignores_typing_is_marked_so(make):
+    assert "mialib-fixed" in CONTROLS[make]()._dom_classes
+
+
+def test_garbage_is_collected_again_after_a_move(explored):
+    explorer, _ = explored
+    with pytest.raises(RuntimeError):
+        explorer.controls["prior"].value = 0.5
+    assert gc.isenabled()

@@ -130,7 +130,11 @@ def test_make_test_checks_style_types_and_every_test():
 
 
 def test_the_soak_test_kills_ten_times_as_often_and_hands_in_every_bad_input():
-    kills, rehearsals, fuzz, damaged = recipe("soak")
+    kills, rehearsals, fuzz, opened, damaged = recipe("soak")
+    assert "MIALIB_BROWSER=all" in opened
+    assert "tests/browser" in opened
+    test = (ROOT / "tests" / "browser" / "test_lab.py").read_text(encoding="utf-8")
+    assert 'os.environ.get("MIALIB_BROWSER")' in test
     assert "MIALIB_REHEARSE=all" in rehearsals
     assert "tests/library/test_rehearsal.py" in rehearsals
     assert "MIALIB_KILLS=200" in kills

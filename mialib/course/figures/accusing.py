@@ -10,10 +10,11 @@ import numpy as np
 from matplotlib.figure import FigureBase
 from numpy.typing import ArrayLike
 
+from mialib.course.figures.records import draw_threshold
 from mialib.course.plots.game import draw_histograms, left_edge, losses
-from mialib.course.plots.palette import COLOR
+from mialib.course.plots.layers import Layers, axes_of, keep_room_for_titles, moving_title
 from mialib.course.plots.picture import Picture
-from mialib.course.plots.tables import SHADE, draw_cells
+from mialib.course.plots.tables import SHADE, fill_cells, frame_cells
 from mialib.errors import check_range
 
 CROWD = 10_000  # candidates
@@ -35,25 +36,23 @@ def accusations(
     right = counts[0, 0] / accused if accused else float("nan")
     told = f"{right:.1%} of the accusations are right" if accused else "nobody is accused"
 
-    def draw(figure: FigureBase) -> None:
+    def still(figure: FigureBase) -> None:
         histogram, table = figure.subplots(1, 2, width_ratios=[1.4, 1])
         draw_histograms(histogram, members, non_members, "loss")
-        histogram.axvline(threshold, color=COLOR["mark"])
-        histogram.set_title(f"threshold {threshold:.3g}")
-        draw_cells(
-            table,
-            np.array([[f"{count:,.0f}" for count in row] for row in counts]),
-            shade=shares,
-            form="",
-            rows=["members", "non-\nmembers"],
-            columns=["accused", "left alone"],
-            fontsize=11,
-            **SHADE,
-        )
-        table.set_title(f"prior {prior:.2g}: {told}")
+        frame_cells(table, rows=["members", "non-\nmembers"], columns=["accused", "left alone"])
+        keep_room_for_titles(histogram, table)
 
+    def moving(figure: FigureBase) -> None:
+        histogram, table = axes_of(figure)
+        draw_threshold(histogram, threshold)
+        texts = np.array([[f"{count:,.0f}" for count in row] for row in counts])
+        fill_cells(table, texts, shade=shares, fontsize=11, **SHADE)
+        moving_title(table, f"prior {prior:.2g}: {told}")
+
+    key = (members.tobytes(), non_members.tobytes())
+    layers = Layers("accusations", still, moving, key=key)
     return Picture(
-        draw,
+        layers.draw,
         alt=f"At a loss threshold of {threshold:.3g}: histograms of members and non-members. Of "
         f"{CROWD:,} candidates, {prior:.2g} of them members, {counts[0, 0]:,.0f} members and "
         f"{counts[1, 0]:,.0f} others are accused; {told}.",
@@ -65,4 +64,5 @@ def accusations(
             "members accused": float(counts[0, 0]),
             "others accused": float(counts[1, 0]),
         },
+        layers=layers,
     )

@@ -23,8 +23,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 
 from mialib import metrics
-from mialib.course.figures.records import draw_confusion, draw_rates
+from mialib.course.figures.records import draw_rates, fill_confusion, frame_confusion
 from mialib.course.plots.game import roc_axes, roc_floor
+from mialib.course.plots.layers import Layers, axes_of, keep_room_for_titles, moving_title
 from mialib.course.plots.palette import COLOR, HATCH, LINE, group
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.spoken import capital, listed, spoken_points
@@ -264,24 +265,31 @@ def point_calls(point: Point, attack: str, *, quantile: float) -> Picture:
     curve = metrics.roc(scores, is_member)
     floor = roc_floor(non_members)
 
-    def draw(figure: FigureBase) -> None:
+    def still(figure: FigureBase) -> None:
         histogram, table, log = figure.subplots(1, 3, width_ratios=[1.7, 1, 1])
         _draw_ranks(histogram, shares_below(scores), is_member)
-        histogram.axvline(1 - calls.share, color=COLOR["mark"])
         shadow = {"color": COLOR["shadow"], "linestyle": LINE["shadow"]}
         histogram.axvline(1 - fitted.share, **shadow, label="shadow's threshold")
         histogram.legend(loc="upper left", fontsize=9)
-        histogram.set_title(attack)
-        draw_confusion(table, calls.tpr, calls.fpr, members, non_members)
+        keep_room_for_titles(histogram, lines=2)
+        frame_confusion(table)
         log.plot(curve.fpr, curve.tpr, color=COLOR["target"], linestyle=LINE["target"])
         roc_axes(log, True, floor)
         draw_rates(log, max(fitted.fpr, floor), max(fitted.tpr, floor), fitted=True)
-        draw_rates(log, max(calls.fpr, floor), max(calls.tpr, floor))
         log.set_title("ROC, log axes")
-        figure.suptitle(f"{point.name} ({point.origin}). {calls.spoken()}", fontsize=10)
 
+    def moving(figure: FigureBase) -> None:
+        histogram, table, log = axes_of(figure)
+        histogram.axvline(1 - calls.share, color=COLOR["mark"])
+        title = f"{point.name} ({point.origin}), attack: {attack}\n{calls.spoken()}"
+        moving_title(histogram, title, fontsize=9)
+        fill_confusion(table, calls.tpr, calls.fpr, members, non_members)
+        draw_rates(log, max(calls.fpr, floor), max(calls.tpr, floor))
+
+    key = (point.threshold(attack), scores.tobytes())
+    layers = Layers("point_calls", still, moving, key=key)
     return Picture(
-        draw,
+        layers.draw,
         alt=f"{point.name}, {point.origin}, the attack {attack} at the {quantile:.1%} quantile of "
         "its scores: histograms of members and non-members by rank of their score with the "
         f"threshold as a vertical line, a confusion matrix, and a ROC on logarithmic axes with the "
@@ -298,6 +306,7 @@ def point_calls(point: Point, attack: str, *, quantile: float) -> Picture:
             "advantage": calls.advantage,
             "quantile": quantile,
         },
+        layers=layers,
     )
 
 
@@ -306,7 +315,8 @@ def _draw_ranks(axes: Axes, shares: np.ndarray, is_member: np.ndarray) -> None:
     edges = np.linspace(0, 1, BARS + 1).tolist()
     for role, chosen in (("member", is_member), ("non_member", ~is_member)):
         style = {"color": COLOR[role], "hatch": HATCH[role], "alpha": 0.55, "edgecolor": "white"}
-        axes.hist(shares[chosen], edges, linewidth=0.3, label=group(role), **style)
+        some = shares[chosen]
+        axes.hist(some, edges, histtype="stepfilled", linewidth=0.3, label=group(role), **style)
     chance = {"color": COLOR["chance"], "linestyle": LINE["chance"], "linewidth": 1.2}
     axes.axhline(is_member.sum() / BARS, **chance)
     _, tallest = axes.get_ylim()
@@ -326,6 +336,9 @@ class Stacked(Picture):
 
     def as_html(self) -> str:
         return f"{self.above.as_html()}<br>{self.below.as_html()}"
+
+    def as_figure(self) -> str:
+        return self.above.as_figure() + self.below.as_figure()
 
 
 def point_view(point: Point | str, among: Picture, *, attack: str, quantile: float) -> Picture:

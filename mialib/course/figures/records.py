@@ -16,11 +16,12 @@ from numpy.typing import ArrayLike
 
 from mialib import metrics
 from mialib.course.plots.game import draw_histograms, left_edge, losses, roc_axes, roc_floor
+from mialib.course.plots.layers import Layers, axes_of, keep_room_for_titles, moving_title
 from mialib.course.plots.palette import COLOR, HATCH, LINE
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import rows_of
 from mialib.course.plots.spoken import capital
-from mialib.course.plots.tables import SHADE, draw_cells
+from mialib.course.plots.tables import SHADE, fill_cells, frame_cells
 
 WIDE = (8.6, 2.5)  # inches; four panels that can be read at 800 pixels
 SMALL = 9.5  # printer's points, the least at that width
@@ -114,27 +115,33 @@ def threshold_view(
     tpr, fpr = metrics.rates(scores, is_member, threshold=-threshold)
     floor = roc_floor(len(non_members))
 
-    def draw(figure: FigureBase) -> None:
+    def still(figure: FigureBase) -> None:
         histogram, table, linear, log = figure.subplots(1, 4, width_ratios=[1.25, 0.95, 1, 1])
         draw_histograms(histogram, members, non_members, label, legend=False)
-        histogram.axvline(threshold, color=COLOR["mark"])
-        histogram.set_title(f"threshold {threshold:.3g}")
         place = {"loc": "upper right", "borderaxespad": 0, "borderpad": 0.1}
         small = {"fontsize": SMALL, "handlelength": 1, "handletextpad": 0.4}
         histogram.legend(**place, **small, frameon=True, edgecolor="none", framealpha=0.9)
-        draw_confusion(table, tpr, fpr, len(members), len(non_members))
+        frame_confusion(table)
         for axes in (linear, log):
             axes.plot(curve.fpr, curve.tpr, color=COLOR["target"], linestyle=LINE["target"])
             roc_axes(axes, axes is log, floor)
-        draw_rates(linear, fpr, tpr)
-        # A rate of 0 has no place on a logarithmic axis: it is shown at the edge.
-        draw_rates(log, max(fpr, floor), max(tpr, floor))
-        linear.set_title(f"advantage {tpr - fpr:z.2f}")
+        keep_room_for_titles(histogram, linear)
         log.set_title("the same, log axes")
         log.set_ylabel("")
 
+    def moving(figure: FigureBase) -> None:
+        histogram, table, linear, log = axes_of(figure)
+        draw_threshold(histogram, threshold)
+        fill_confusion(table, tpr, fpr, len(members), len(non_members))
+        draw_rates(linear, fpr, tpr)
+        # A rate of 0 has no place on a logarithmic axis: it is shown at the edge.
+        draw_rates(log, max(fpr, floor), max(tpr, floor))
+        moving_title(linear, f"advantage {tpr - fpr:z.2f}")
+
+    key = (label, members.tobytes(), non_members.tobytes())
+    layers = Layers("threshold_view", still, moving, key=key)
     return Picture(
-        draw,
+        layers.draw,
         alt=f"At a {label} threshold of {threshold:.3g}: histograms of members and non-members "
         "with the threshold as a vertical line, a confusion matrix, and the point "
         f"TPR {tpr:.3f}, FPR {fpr:.3f} on two ROC curves.",
@@ -142,27 +149,33 @@ def threshold_view(
         f"called a member.{left_edge(members, non_members)}",
         size=WIDE,
         numbers={"tpr": tpr, "fpr": fpr, "advantage": tpr - fpr},
+        layers=layers,
     )
 
 
-def draw_confusion(axes: Axes, tpr: float, fpr: float, members: int, non_members: int) -> None:
+def draw_threshold(axes: Axes, threshold: float) -> None:
+    """A line; beyond the bars it stands at the edge, so that the axes need not move."""
+    low, high = axes.get_xlim()
+    axes.axvline(min(max(threshold, low), high), color=COLOR["mark"], clip_on=False)
+    moving_title(axes, f"threshold {threshold:.3g}")
+
+
+def frame_confusion(axes: Axes) -> None:
+    """The names around a confusion matrix."""
+    frame_cells(axes, rows=["member", "non-\nmember"], columns=["called\nmember", "not\ncalled"])
+    axes.tick_params(labelsize=SMALL)
+    axes.set_title("confusion")
+
+
+def fill_confusion(axes: Axes, tpr: float, fpr: float, members: int, non_members: int) -> None:
     """Members and non-members by what they are called: counts and shares."""
     shares = np.array([[tpr, 1 - tpr], [fpr, 1 - fpr]])
     counts = np.rint(shares * [[members], [non_members]]).astype(int)
     texts = [
         f"{count:,}\n{share:.1%}" for count, share in zip(counts.flat, shares.flat, strict=True)
     ]
-    draw_cells(
-        axes,
-        np.reshape(texts, shares.shape),
-        shade=shares,
-        form="",
-        rows=["member", "non-\nmember"],
-        columns=["called\nmember", "not\ncalled"],
-        fontsize=SMALL,
-        **SHADE,
-    )
-    axes.set_title("confusion")
+    placed = np.reshape(texts, shares.shape)
+    fill_cells(axes, placed, shade=shares, fontsize=SMALL, **SHADE)
 
 
 def draw_rates(axes: Axes, fpr: float, tpr: float, *, fitted: bool = False) -> None:

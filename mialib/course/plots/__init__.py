@@ -14,6 +14,7 @@ A picture has an alt text, a caption and the numbers that it shows.
 | `tradeoff` | accuracy against advantage |
 | `tables` | numbers on coloured cells |
 | `picture` | `Picture`, `show`, `small_multiples` |
+| `layers` · `files` | what moves with a slider on top of what does not · from a figure to bytes |
 | `palette` · `pieces` · `spoken` | colours and markers · shared pieces of drawings · of words |
 
 What only one topic draws is in `mialib.course.figures`.

@@ -100,7 +100,8 @@ def draw_histograms(
     bins = np.geomspace(low, max(both.max(), low * 10), 40)
     for role, values in (("member", members), ("non_member", non_members)):
         style = {"color": COLOR[role], "hatch": HATCH[role], "alpha": 0.55, "edgecolor": "white"}
-        axes.hist(values.clip(low, LARGEST), bins, linewidth=0.3, label=group(role), **style)
+        shown = values.clip(low, LARGEST)
+        axes.hist(shown, bins, histtype="stepfilled", linewidth=0.3, label=group(role), **style)
     axes.set(xscale="log", xlabel=label, ylabel="records")
     axes.minorticks_off()  # They take longer to draw than all the rest.
     if legend:

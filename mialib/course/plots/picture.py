@@ -21,20 +21,19 @@ from pathlib import Path
 
 import matplotlib
 from IPython.display import Markdown, display
-from matplotlib.figure import Figure, FigureBase
-from matplotlib.mathtext import MathTextParser
+from matplotlib.figure import FigureBase
 from matplotlib.text import Text
 
+from mialib.course.plots.files import as_png, draw_names_plainly, drawn, new_figure, with_few_colors
+from mialib.course.plots.layers import Layers
 from mialib.course.plots.palette import DPI, STYLE
 from mialib.errors import as_path, check_choice
 from mialib.foreign import atomically, in_sentence
 
 SENTENCE_END = re.compile(r"(?<=\.)(?<!Fig\.) ")
-LONGEST_FORMULA = 200  # characters
-FORMULA = re.compile(r"\$[^$]+\$")
+LEAST_WIDTH = 0.6  # of a slider's picture: words of 10 points are then 9 pixels high
 FILE_KINDS = ("png", "svg", "pdf")
 METADATA = {  # what would differ between two files
-    "png": {"Software": None},
     "svg": {"Date": None},
     "pdf": {"CreationDate": None},
 }
@@ -45,7 +44,8 @@ class Picture:
     """A figure and its words.
 
     `draw(figure)` puts it on a figure or a subfigure, `size` is in inches, and `numbers` are the
-    values that a sentence may quote.
+    values that a sentence may quote. A picture of which only a part moves with a slider also has
+    its `layers`.
     """
 
     draw: Callable[[FigureBase], None]
@@ -53,16 +53,19 @@ class Picture:
     caption: str
     size: tuple[float, float] = (6.4, 3.2)
     numbers: Mapping[str, float] = field(default_factory=dict)
+    layers: Layers | None = None
 
     def render(self, format: str = "png") -> bytes:
         """The picture as a file's bytes; the same picture always gives the same bytes."""
-        buffer = io.BytesIO()
         with matplotlib.rc_context(STYLE):
-            figure = Figure(figsize=self.size, dpi=DPI, layout="constrained")
+            figure = new_figure(self.size)
             self.draw(figure)
-            _draw_names_plainly(figure)
+            if format == "png":
+                return as_png(drawn(figure))
+            draw_names_plainly(figure.findobj(Text))
+            buffer = io.BytesIO()
             figure.savefig(buffer, format=format, metadata=METADATA.get(format))
-        return buffer.getvalue()
+            return buffer.getvalue()
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write a file of the kind that its name ends with: .png, .svg or .pdf.
@@ -83,39 +86,49 @@ class Picture:
 
     @cached_property
     def png(self) -> bytes:
-        return self.render("png")
+        """As a slider shows it: drawn from its layers, if it has any, on axes that stand still."""
+        return self.render("png") if self.layers is None else self.layers.png(self.size)
 
     def as_html(self) -> str:
         """An <img> element with its alt text."""
-        width = round(self.size[0] * DPI)
-        alt = html.escape(self.alt)
-        source = f"data:image/png;base64,{self._base64()}"
-        return f'<img width="{width}" style="max-width:100%" alt="{alt}" src="{source}">'
+        return self._image(self.png)
+
+    def as_figure(self) -> str:
+        """A <figure> element: the image, and below it the caption, which often is the legend.
+
+        In a narrow window the image can be scrolled, before its words are too small to be read.
+        """
+        image = self._image(self.png, least=LEAST_WIDTH)
+        caption = html.escape(self.caption)
+        return (
+            f'<figure style="margin:0;overflow-x:auto">{image}'
+            f"<figcaption><em>{caption}</em></figcaption></figure>"
+        )
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> tuple[dict, dict]:
-        bundle = {"image/png": self._base64(), "text/plain": self.alt}
+        """As HTML, because JupyterLab shows an `image/png` without its alt text.
+
+        The PNG is for what prefers one, such as nbconvert's PDFs.
+        """
+        small = with_few_colors(self.render("png"))
+        bundle = {
+            "text/html": self._image(small),
+            "image/png": _base64(small),
+            "text/plain": self.alt,
+        }
         return bundle, {"image/png": {"alt": self.alt}}
 
-    def _base64(self) -> str:
-        return base64.b64encode(self.png).decode()
+    def _image(self, png: bytes, *, least: float = 0) -> str:
+        """An <img> element that may shrink to a part `least` of its width."""
+        width = round(self.size[0] * DPI)
+        style = f"max-width:100%;min-width:{round(least * width)}px"
+        alt = html.escape(self.alt)
+        source = f"data:image/png;base64,{_base64(png)}"
+        return f'<img width="{width}" style="{style}" alt="{alt}" src="{source}">'
 
 
-def _draw_names_plainly(figure: Figure) -> None:
-    """A text with dollars that is no formula is drawn as it stands: it may be somebody's name."""
-    for text in figure.findobj(Text):
-        assert isinstance(text, Text)
-        if "$" in text.get_text() and not _is_formula(text.get_text()):
-            text.set_parse_math(False)
-
-
-def _is_formula(text: str) -> bool:
-    if len(text) > LONGEST_FORMULA or not FORMULA.fullmatch(text):
-        return False
-    try:
-        MathTextParser("path").parse(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
 
 
 def show(picture: Picture, *, name: str = "") -> None:
@@ -128,7 +141,7 @@ def show(picture: Picture, *, name: str = "") -> None:
     folder = os.environ.get("MIALIB_FIGURES")
     if folder and name:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        (Path(folder) / f"{name}.png").write_bytes(picture.png)
+        (Path(folder) / f"{name}.png").write_bytes(picture.render("png"))
         (Path(folder) / f"{name}.svg").write_bytes(picture.render("svg"))
 
 

@@ -43,9 +43,26 @@ def draw_cells(
         **colors,
     )
     _finish_texts(axes)
+    frame_cells(axes, rows=rows, columns=columns)
+
+
+def fill_cells(
+    axes: Axes, texts: np.ndarray, *, shade: np.ndarray, fontsize: float = 9, **colors
+) -> None:
+    """The cells alone, for a picture in which they move; seaborn would set the ticks anew."""
+    axes.pcolormesh(shade, **colors)
+    for (row, column), text in np.ndenumerate(texts):
+        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=fontsize)
+    _finish_texts(axes)
+
+
+def frame_cells(axes: Axes, *, rows: Sequence[str], columns: Sequence[str]) -> None:
+    """The names around the cells, from top to bottom and from left to right."""
+    axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=0)
     axes.set_yticks(np.arange(len(rows)) + 0.5, rows, rotation=0)
     axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
     axes.grid(False)
 
 
@@ -55,6 +72,7 @@ def _finish_texts(axes: Axes) -> None:
     Seaborn turns to white earlier, where black has four times the contrast.
     """
     (mesh,) = axes.collections
+    mesh.update_scalarmappable()
     filled = ~np.ma.getmaskarray(np.ma.asarray(mesh.get_array())).ravel()
     colors = np.asarray(mesh.get_facecolor())
     for text, color in zip(axes.texts, colors[filled], strict=True):

@@ -1,0 +1,147 @@
+"""The lessons in JupyterLab, in a real browser: run, read, and moved by keyboard and mouse.
+
+`make test` opens a few of them; MIALIB_BROWSER=all, which `make soak` sets, opens the others too.
+"""
+
+import os
+import statistics
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+import lab
+from lab import Lesson, Slider
+
+OFTEN = ["01_membership_game", "08_past", "14_arena"]
+SELDOM = ["10_crl", "12_magnitude_pruning", "16_audit_your_model"]
+OPENED = OFTEN + SELDOM if os.environ.get("MIALIB_BROWSER") == "all" else OFTEN
+# What screen readers need of a picture, a slider and a button.
+RULES = ["image-alt", "aria-input-field-name", "button-name", "aria-required-attr"]
+
+
+@pytest.fixture(scope="module")
+def address(browser, tmp_path_factory):
+    with lab.server(tmp_path_factory.mktemp("lab")) as printed:
+        yield printed
+
+
+@pytest.fixture(params=OPENED)
+def lesson(request, browser, address):
+    opened = Lesson(browser, address, request.param)
+    yield opened
+    opened.close()
+
+
+def test_the_printed_address_has_a_token_and_leads_to_lesson_00(address):
+    assert "/lab/tree/notebooks/00_start_here.ipynb?token=" in address
+
+
+def test_lesson_00_opens_unchanged_and_asks_nobody(browser, address):
+    """A course on privacy neither asks for news nor looks for updates."""
+    opened = Lesson(browser, address, "00_start_here")
+    metadata = opened.content().metadata
+    assert not opened.is_changed()
+    opened.save()
+    assert opened.content().metadata == metadata
+    assert opened.asked_elsewhere <= {lab.BADGE}
+    opened.page.wait_for_load_state("networkidle")
+    assert "/lab/api/settings" in opened.asked
+    assert not {"/lab/api/news", "/lab/api/update"} & opened.asked
+    assert opened.page.get_by_text("Jupyter news").count() == 0
+    opened.close()
+
+
+def test_the_first_models_show_how_far_they_are(browser, address):
+    """With nothing trained before, a bar is seen before it is full; then it is green, and gone."""
+    opened = Lesson(browser, address, "00_start_here")
+    opened.start()
+    bar = opened.page.locator(".jp-OutputArea .progress-bar").first
+    bar.wait_for(timeout=120_000)
+    assert float(bar.evaluate("bar => parseFloat(bar.style.width)")) < 100
+    opened.page.evaluate("window.running")
+    assert complaints_of(opened) == []
+    opened.close()
+
+
+def test_a_lesson_runs_and_its_sliders_answer(lesson, record_property):
+    lesson.run()
+    assert complaints_of(lesson) == []
+    sliders = lesson.sliders()
+    assert sliders
+    check_names(sliders)
+    # From the last to the first: what a later one can do may hang on those before it.
+    milliseconds = [check_move(one, by_keyboard) for one in reversed(sliders)]
+    milliseconds.append(check_move(sliders[0], by_mouse))
+    if lesson.page.get_by_text("Train this point").count():
+        check_training(lesson)
+    check_narrow(lesson)
+    assert accessibility(lesson) == []
+    assert complaints_of(lesson) == []
+    title = lesson.page.title().split(".")[0]
+    told = f"{title}: {len(milliseconds)} moves, median {statistics.median(milliseconds):.0f} ms"
+    record_property("answers", told)
+
+
+def complaints_of(lesson: Lesson) -> list[str]:
+    """Whatever went wrong in an output, on the console or in a progress bar."""
+    found = list(lesson.complaints)
+    for cell in lesson.content().cells:
+        for output in cell.get("outputs", []):
+            if output.output_type == "error" or output.get("name") == "stderr":
+                found.append(f"{cell.id}: {output}")
+    red = lesson.page.locator(".progress-bar-danger, .progress-bar.bg-danger").count()
+    pictures = lesson.page.locator(".jp-OutputArea-output img:not([alt])").count()
+    found += ["a red progress bar"] * red + ["a picture without alt text"] * pictures
+    return found + sorted(lesson.asked_elsewhere - {lab.BADGE})
+
+
+def check_names(sliders: list[Slider]) -> None:
+    for one in sliders:
+        assert one.name, "a slider without a name"
+        assert one.name in one.shown()["announcement"]
+        assert one.shown()["value"] == one.place.locator(".widget-readout").inner_text()
+
+
+def by_keyboard(slider: Slider) -> float:
+    return slider.press("Home" if slider.is_at_its_end() else "End")
+
+
+def by_mouse(slider: Slider) -> float:
+    return slider.drag(0.9 if not slider.is_at_its_end() else 0.1)
+
+
+def check_move(slider: Slider, move) -> float:
+    """Everything that a reader sees or hears must change."""
+    before = slider.shown()
+    milliseconds = move(slider)
+    after = slider.shown()
+    assert [what for what in before if before[what] == after[what]] == []
+    return milliseconds
+
+
+def check_training(lesson: Lesson) -> None:
+    lesson.page.get_by_role("button", name="Train this point").click()
+    lesson.page.get_by_text("One training.").first.wait_for(timeout=180_000)
+
+
+def check_narrow(lesson: Lesson) -> None:
+    """At 800 pixels, the list of files open, no slider is cut off."""
+    lesson.page.set_viewport_size({"width": 800, "height": 900})
+    for one in lesson.sliders():
+        inside = one.place.evaluate(
+            """slider => slider.getBoundingClientRect().right
+               <= slider.closest(".jp-OutputArea").getBoundingClientRect().right + 8"""  # a margin
+        )
+        assert inside, one.name
+
+
+def accessibility(lesson: Lesson) -> list[str]:
+    """What axe finds in the notebook; JupyterLab's own frame is not ours."""
+    options = {"runOnly": {"type": "rule", "values": RULES}}
+    found = Axe().run(lesson.page, context=".jp-NotebookPanel-notebook", options=options)
+    return [
+        f"{violation['id']}: {node['html'][:200]}"
+        for violation in found.response["violations"]
+        for node in violation["nodes"]
+        if "jp-OutputArea-output" in str(node["target"]) or "widget" in node["html"]
+    ]
