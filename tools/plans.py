@@ -39,7 +39,7 @@ class Course:
     predictions: dict[str, int]
 
     def in_class(self, number: str) -> int:
-        """The minutes of a lesson in class, without its exercises, rounded up to five."""
+        """The minutes of a lesson in class, without exercises, rounded up to the next five."""
         minutes = self.without_exercises(number) + DISCUSSION * self.predictions[number]
         return 5 * ceil(minutes / 5)
 

@@ -10,6 +10,7 @@ import pytest
 import grade
 import hidden
 from mialib import cli
+from mialib.audits import Audit
 from paths import ROOT
 
 TEACHING = ROOT / "notebooks" / "teaching"
@@ -65,11 +66,10 @@ def test_a_rubric_has_100_points_and_those_of_the_program(assignment):
 # ---------------------------------------------------------------- audit
 
 
-def test_the_audits_solution_gets_every_point(handed_out):
+def test_the_audits_solution_gets_every_point(handed_out, monkeypatch):
     out, keep = handed_out
-    solution = script("solutions", "audit")
-    solution.Audit.save = lambda *_: None  # The pages are not marked here.
-    solution.main(out)
+    monkeypatch.setattr(Audit, "save", lambda *_: None)  # Pages are what a person marks.
+    script("solutions", "audit").main(out)
     marks = grade.mark_audit(out / "answers.json", keep, out)
     assert [one.points for one in marks] == list(grade.POINTS["audit"].values()), marks
 
