@@ -46,7 +46,6 @@ from mialib.query import to_device
 from mialib.sparsity import magnitude
 from mialib.training import Recipe, fit
 
-
 # %% [markdown]
 # We write it on a tiny network and 200 digits, where each step takes a moment.
 
