@@ -16,7 +16,7 @@ WIDE = 800  # pixels; a wider picture scrolls on a phone instead of shrinking un
 COLUMNS = 100  # printed lines that are longer are sentences, which wrap; others may be a table
 LONG_FORMULA = 28  # children of an inline formula that a phone may not have room for
 HEADINGS = ["h1", "h2", "h3", "h4"]
-COLAB_BADGE = re.compile("colab-badge")
+COLAB = "Open in Colab"
 PICTURE = """\
 <div class="picture{wide}"><img alt="{alt}" src="{source}" width="{width}" height="{height}" \
 loading="lazy"></div>"""
@@ -59,21 +59,18 @@ def size_of(path: Path) -> tuple[int, int]:
 
 def finish(page: BeautifulSoup, links: Links) -> None:
     """Change a page in place until it can be read on a phone, by keyboard and by ear."""
-    _plain_badge(page, links)
+    _leave_out_dead_invitations(page, links)
     _relink(page, links)
     _name_headings(page)
     _name_header_cells(page)
     _add_areas(page)
 
 
-def _plain_badge(page: BeautifulSoup, links: Links) -> None:
-    """The badge is a picture from elsewhere; its words are enough, if they lead somewhere."""
-    for image in page.find_all("img", src=COLAB_BADGE):
-        link = image.find_parent("a")
+def _leave_out_dead_invitations(page: BeautifulSoup, links: Links) -> None:
+    """Words that invite to Colab mean nothing where they lead nowhere."""
+    for link in page.find_all("a", href=True, string=COLAB):
         if links.resolved(link["href"]) is None:
             link.find_parent("p").decompose()
-        else:
-            image.replace_with("Open in Colab")
 
 
 def _relink(page: BeautifulSoup, links: Links) -> None:
