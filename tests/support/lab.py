@@ -25,8 +25,6 @@ import notebooks
 from paths import ROOT
 
 SERIES = notebooks.lessons()
-BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
-EMPTY_PICTURE = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 SECONDS_TO_START = 120
 # The notebook that is shown, as JupyterLab's own code calls it.
 OPEN = "window.jupyterapp?.shell?.currentWidget"
@@ -150,7 +148,7 @@ class Lesson:
             route.continue_()
         else:
             self.asked_elsewhere.add(route.request.url)
-            route.fulfill(content_type="image/svg+xml", body=EMPTY_PICTURE)
+            route.abort()
 
     def start(self) -> None:
         """Run every cell, and come back at once."""

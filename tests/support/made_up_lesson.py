@@ -25,7 +25,7 @@ PROSE = """\
 
 **How does a page look?**
 
-[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]\
+[Open in Colab]\
 (https://colab.research.google.com/github/ada/mialib/blob/main/notebooks/99_made_up.ipynb)
 
 | | second | third | fourth | fifth | sixth | seventh | eighth |
