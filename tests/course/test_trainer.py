@@ -9,7 +9,7 @@ import torch
 
 from mialib import runs
 from mialib.configurations import Configuration
-from mialib.course import trainer, widgets
+from mialib.course import frozen, trainer, widgets
 from mialib.course.trainer import TrainThisPoint, train_point
 from mialib.defenses import L1, Past, Plain
 from mialib.store import Store
@@ -274,3 +274,14 @@ def test_it_works_with_a_defense_that_replaces_the_training(plain, store, monkey
     )
     point = bench.train(lam=1e-3)
     assert point.found.rows[0].settings["defense"] == "L1"
+
+
+def test_frozen_frames_show_only_settings_that_were_trained(bench):
+    """On a page there is no button: of the table's neighbours, only one was trained."""
+    stops = frozen.frozen_stops(bench)
+    assert stops["lam"].values == (0.0, 1e-3)
+    assert stops["alpha"].values == (1.5,)
+    assert len(stops["quantile"].values) > 5
+    positions = frozen.frozen_positions(bench)
+    assert bench.values() in positions
+    assert len(positions) <= frozen.LARGEST

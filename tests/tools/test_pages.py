@@ -1,12 +1,15 @@
 """The built pages: every link leads somewhere, every picture is there, sliders are frozen right."""
 
+import io
 import re
 from pathlib import Path
 
 import nbformat
 import pytest
+import yaml
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell
+from PIL import Image
 
 import contact_sheet
 import made_up_lesson
@@ -173,7 +176,6 @@ def test_the_search_knows_the_sections_of_every_page(built, site):
             assert f'"at":"{name}#' in script, name
     places = re.findall(r'"at":"([^"#]+)#([^"]+)"', script)
     assert all(site[name].find(id=part) for name, part in places)
-    assert "An attacker" in script or "attacker" in script
     assert len(script.encode()) < 1_000_000
 
 
@@ -264,19 +266,15 @@ def test_each_frame_has_one_rule_that_shows_it(made_up):
     assert len(rules) == len(set(rules)) == len(made_up.select(".explore figure"))
 
 
-def test_few_colours_look_the_same_and_are_a_third_of_the_bytes():
+def test_few_colours_take_less_than_half_of_the_bytes():
     png = made_up_lesson.wide_picture().png
     small = frozen.compact(png)
     assert len(small) < len(png) / 2
     assert frozen.compact(png) == small
-    assert frozen.compact(small) == small or len(frozen.compact(small)) <= len(small)
+    assert len(frozen.compact(small)) <= len(small)
 
 
 def test_a_picture_of_many_colours_keeps_them(rng):
-    import io
-
-    from PIL import Image
-
     noise = Image.fromarray(rng.integers(0, 256, (90, 90, 3), dtype="uint8"))
     buffer = io.BytesIO()
     noise.save(buffer, format="png")
@@ -333,8 +331,6 @@ def test_the_site_holds_all_that_its_pages_ask_for(built, tmp_path):
 
 
 def test_the_book_lists_every_lesson_in_twelve_lines():
-    import yaml
-
     text = (ROOT / "myst.yml").read_text(encoding="utf-8")
     assert text.count("\n") == 12
     assert "Untried" in text.splitlines()[0]
