@@ -156,14 +156,14 @@ def make(published: Published, folder: Path) -> Path:
     made_of = environment / "made-of.txt"
     if made_of.exists() and made_of.read_text() == LIST.read_text():
         return python
-    newest = shutil.which(f"python{published.python}")
-    if newest is None:
+    interpreter = shutil.which(f"python{published.python}")
+    if interpreter is None:
         raise SystemExit(
             f"Colab has Python {published.python}, and python{published.python} is not here: "
             "install it, or put its folder on the PATH."
         )
     print(f"Making an environment of Colab's packages of {published.date}: some minutes, 6 GB.")
-    subprocess.run([newest, "-m", "venv", "--clear", str(environment)], check=True)
+    subprocess.run([interpreter, "-m", "venv", "--clear", str(environment)], check=True)
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "-r", str(LIST)], check=True)
     made_of.write_text(LIST.read_text())
