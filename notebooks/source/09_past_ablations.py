@@ -300,7 +300,7 @@ climb = moments["PAST"][-1].paired(moments["PAST"][5], "highest")
 show(epoch_view(5), name="09_epochs")
 
 # %% [markdown]
-# **What to see.** With λ = 0 nothing much happens: the restart of the rate does no harm, and at the end the mean advantage is *{{verdict(alone)}}* ({{alone}}). With a penalty the accuracy dips, to {{right["PAST"][5]:.2f}} under PAST at epoch 5. Then
+# **What to see.** With λ = 0 the restart of the rate does no harm, and it does not protect: at the end the mean advantage is *{{verdict(alone)}}* ({{alone}}). With a penalty the accuracy dips, to {{right["PAST"][5]:.2f}} under PAST at epoch 5. Then
 # accuracy and leak climb together ({{climb}} in highest advantage): the most private moment is one of low accuracy.
 
 # %% [markdown]
