@@ -210,4 +210,5 @@ def slope(settings: Sequence[Results]) -> Estimate:
 
 def in_percent(estimate: Estimate) -> Estimate:
     """A share, or a difference of shares, in points."""
-    return Estimate(*(100 * number for number in estimate.triple))
+    value, low, high = (100 * number for number in estimate.triple)
+    return Estimate(value, low, high)
