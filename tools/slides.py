@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
+from latex2mathml.converter import convert
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 
-import pages
 from paths import ROOT
 
 NOTEBOOKS = ROOT / "notebooks"
@@ -44,6 +44,8 @@ PREDICT = re.compile(r"\*\*(?:Predict|Stop and think)\*\*")
 HEADING = re.compile(r"^#{2,3} (.+)$", re.M)
 SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z*`“‘$])")
 IMAGE = re.compile(r"<img\b[^>]*>")
+CODE = re.compile(r"(<code.*?</code>)", re.S)
+FORMULA = re.compile(r"\$\$?(.+?)\$?\$", re.S)
 ENDS = ("Exercise", "Recap", "What this does not show", "References")
 MOST_SENTENCES = 3
 LEADING = 2  # sentences before one that asks for a prediction
@@ -161,7 +163,13 @@ def _recap(notebook: NotebookNode) -> list[Slide]:
 
 
 def _markdown(text: str) -> str:
-    return pages._mathml(markdown2html(text)) if text else ""
+    """Markdown as HTML, with formulas that a browser draws without any script."""
+    if not text:
+        return ""
+    pieces = CODE.split(markdown2html(text))
+    for at in range(0, len(pieces), 2):  # The odd pieces are code.
+        pieces[at] = FORMULA.sub(lambda match: convert(html.unescape(match[1])), pieces[at])
+    return "".join(pieces)
 
 
 def _text(text: str) -> str:
