@@ -124,6 +124,7 @@ class Lesson:
     """A lesson in a window of its own, with what the browser complained about."""
 
     def __init__(self, browser: Browser, address: str, name: str):
+        self.name = name
         self.complaints: list[str] = []
         self.asked: set[str] = set()  # addresses on the server
         self.asked_elsewhere: set[str] = set()
