@@ -82,6 +82,17 @@ def store(tmp_path):
     return Store(tmp_path / "store")
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium. One per file, not per session: while it is open, Playwright's event loop counts as
+    running, and other tests of the same process may want one of their own.
+    """
+    import chromium
+
+    with chromium.opened() as browser:
+        yield browser
+
+
 def pytest_terminal_summary(terminalreporter):
     """Say aloud what was not looked at in a browser, and how fast sliders answered in one."""
     skipped = terminalreporter.stats.get("skipped", [])

@@ -352,7 +352,7 @@ def _cost(about: dict[str, Any]) -> str:
         return ""
     seconds = about["seconds"]
     hours = seconds / 3600
-    minutes = math.ceil(seconds / 60)
+    minutes = max(1, math.ceil(seconds / 60))
     time_taken = f"{hours:.1f} hours" if hours >= 1 else f"{minutes} min"
     device = about.get("device", "cpu")
     where = "one core" if device == "cpu" else f"one device ({device})"

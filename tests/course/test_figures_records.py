@@ -31,7 +31,7 @@ def test_an_advantage_just_below_0_is_written_without_a_minus():
     picture = figures.threshold_view(members, non_members, threshold=0.5)
     picture.draw(figure)
     assert picture.numbers["advantage"] == pytest.approx(-0.001)
-    assert "advantage 0.00" in [axes.get_title() for axes in figure.axes]
+    assert "advantage 0.00" in [text.get_text() for axes in figure.axes for text in axes.texts]
 
 
 def test_the_confusion_matrix_has_counts_and_shares():

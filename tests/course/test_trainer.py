@@ -252,7 +252,7 @@ def test_the_page_has_everything_in_order_and_words_without_a_kernel(bench):
     kinds = [type(part).__name__ for part in bench.parts()]
     assert kinds == [
         *("SelectionSlider", "SelectionSlider", "Button", "IntProgress", "HTML"),
-        *("SelectionSlider", "SelectionSlider", "HTML"),
+        *("SelectionSlider", "SelectionSlider", "HTML", "HTML"),
     ]
     text = bench._repr_mimebundle_()["text/plain"]
     assert text.startswith("A slider"), "the builder keeps what begins so"

@@ -31,7 +31,7 @@ EXPECTED = [
 
 def headings(lesson: str) -> list[str]:
     source = (SOURCES / f"{lesson}.py").read_text(encoding="utf-8")
-    return re.findall(r"(?m)^# ## (.+)$", source)
+    return re.findall(r"(?m)^# ###? (.+)$", source)
 
 
 def of_figure(name: str) -> str:

@@ -21,6 +21,7 @@ from mialib import (
     audits,
     augment,
     bank,
+    clusters,
     configurations,
     data,
     defenses,
@@ -691,6 +692,8 @@ CALLS = {
         configurations.parse_defense, configurations.describe(configuration())["defense"]
     ),
     "mialib.origins.code_hash": lambda: Call(origins.code_hash, area),
+    "mialib.clusters.connected": lambda: Call(clusters.connected, "here", store=run_store()),
+    "mialib.clusters.counting_folder": lambda: Call(clusters.counting_folder, run_store()),
     "mialib.runs.get": lambda: Call(runs.get, configuration(), store=run_store()),
     "mialib.runs.get_all": lambda: Call(runs.get_all, [configuration()], store=run_store(), jobs=1),
     "mialib.runs.Run.ask": lambda: Call(finished().ask, rotations=(-4, 4), gradient=True),

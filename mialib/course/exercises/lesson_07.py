@@ -12,7 +12,7 @@ from mialib.course.exercises.judging import Sentence, signed_all
 SENTENCES = {
     "A": Sentence(True, "compare your network's curve with that of normal numbers."),
     "B": Sentence(False, "With membership shuffled, the top 20 % carried as much."),
-    "C": Sentence(False, "An untrained network showed what is possible; nobody trained theirs."),
+    "C": Sentence(False, "An untrained network showed what is possible; nobody trained it."),
     "D": Sentence(True, "look at the left panel of the paths."),
     "E": Sentence(False, "In the second half of training one moved without the other."),
     "F": Sentence(True, "at 10 % false alarms, what was promised and what was measured?"),

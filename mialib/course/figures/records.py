@@ -24,6 +24,7 @@ from mialib.course.plots.spoken import capital
 from mialib.course.plots.tables import SHADE, fill_cells, frame_cells
 
 WIDE = (8.6, 2.5)  # inches; four panels that can be read at 800 pixels
+BELOW_LEGEND = 0.7  # of the height of the histograms
 SMALL = 9.5  # printer's points, the least at that width
 VERDICTS = {  # by (called a member, is a member)
     (True, True): "right, a member is caught",
@@ -131,7 +132,7 @@ def threshold_view(
 
     def moving(figure: FigureBase) -> None:
         histogram, table, linear, log = axes_of(figure)
-        draw_threshold(histogram, threshold)
+        draw_threshold(histogram, threshold, top=BELOW_LEGEND)
         fill_confusion(table, tpr, fpr, len(members), len(non_members))
         draw_rates(linear, fpr, tpr)
         # A rate of 0 has no place on a logarithmic axis: it is shown at the edge.
@@ -153,10 +154,14 @@ def threshold_view(
     )
 
 
-def draw_threshold(axes: Axes, threshold: float) -> None:
-    """A line; beyond the bars it stands at the edge, so that the axes need not move."""
+def draw_threshold(axes: Axes, threshold: float, *, top: float = 1.0) -> None:
+    """A line; beyond the bars it stands at the edge, so that the axes need not move.
+
+    `top` is where it ends, as a share of the height: below a legend, which it would cross.
+    """
     low, high = axes.get_xlim()
-    axes.axvline(min(max(threshold, low), high), color=COLOR["mark"], clip_on=False)
+    place = min(max(threshold, low), high)
+    axes.axvline(place, ymax=top, color=COLOR["mark"], clip_on=False)
     moving_title(axes, f"threshold {threshold:.3g}")
 
 

@@ -5,9 +5,11 @@ get one (`tests/conftest.py`).
 """
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 MISSING = (
@@ -25,23 +27,19 @@ FLAGS = (
 )
 
 
-def chromium() -> str | None:
+def executable() -> str | None:
     """Where Chromium is, if it is anywhere."""
     found = [shutil.which(name) for name in NAMES]
     return next((path for path in found if path), None)
 
 
-@pytest.fixture(scope="module")
-def browser():
-    """A Playwright `Browser`; `browser.new_context()` gives each test a window of its own.
-
-    One per file, not per session: while it is open, Playwright's event loop counts as running, and
-    other tests of the same process may want one of their own.
-    """
-    executable = chromium()
-    if executable is None:
+@contextmanager
+def opened() -> Iterator[Browser]:
+    """A Playwright `Browser`; `browser.new_context()` gives each test a window of its own."""
+    path = executable()
+    if path is None:
         pytest.skip(MISSING)
     with sync_playwright() as engine:
-        opened = engine.chromium.launch(executable_path=executable, headless=True, args=FLAGS)
-        yield opened
-        opened.close()
+        browser = engine.chromium.launch(executable_path=path, headless=True, args=FLAGS)
+        yield browser
+        browser.close()
