@@ -406,14 +406,14 @@ told = "Baskets: means over trainings, of the strongest attack by each number."
 show(figures.setting_tables(tables, told=told), name="09_baskets")
 
 # %% [markdown]
-# **What to see.** Undefended, the accuracy is {{first["accuracy"]:.2f}} and the highest advantage {{first["highest"]:.2f}}, so several settings are better in both. At λ = {{high:g}} the focus (α = {{middle:g}} instead of 0) makes the highest advantage *{{verdict(focus["highest"])}}* ({{focus["highest"]}}), at an accuracy that is *{{verdict(focus["accuracy"])}}*.
+# **What to see.** Undefended, the accuracy is {{first["accuracy"]:.2f}} and the highest advantage {{first["highest"]:.2f}}, so several settings beat it in both. At λ = {{high:g}} the focus (α = {{middle:g}} instead of 0) makes the highest advantage *{{verdict(focus["highest"])}}* ({{focus["highest"]}}), at an accuracy that is *{{verdict(focus["accuracy"])}}*.
 # But λ = {{low:g}} with α = {{sharpest:g}} has a highest advantage that is *{{verdict(sharper["highest"])}}* compared with its nearest control, λ = {{blunt:g}} ({{sharper["highest"]}}).
 #
-# So the focus can pay and can cost. A verdict on PAST belongs to a model, its data, λ, α and the rate. ({{len(bare)}} trainings; {{n_baskets:,}} members, {{n_baskets:,}} non-members.)
+# So the focus can pay and cost. A verdict on PAST belongs to a model, its data, λ, α and the rate. ({{len(bare)}} trainings; {{n_baskets:,}} members, {{n_baskets:,}} non-members.)
 
 # %% [markdown]
 # ## On photographs
-# Here are PAST and uniform ℓ1 on CIFAR-10, with the course's small CNN:
+# PAST and uniform ℓ1 on CIFAR-10, with the small CNN:
 
 # %%
 photographs = headlines.by_name(results("photographs", PROFILE), "PAST", "uniform ℓ1")

@@ -104,9 +104,15 @@ def test_a_cluster_that_goes_away_leaves_what_is_finished(slow, store):
 
 def test_an_address_without_a_scheduler_is_refused(store, monkeypatch, capsys):
     monkeypatch.setattr(clusters, "SECONDS_TO_ANSWER", 1)
-    for address in ("tcp://127.0.0.1:1", "nonsense://x", "here"):
+    for address in ("tcp://127.0.0.1:1", "nonsense://x"):
         with (
             pytest.raises(clusters.ClusterError, match="No Dask scheduler answers"),
+            clusters.connected(address, store=store),
+        ):
+            pass
+    for address in ("here", None, 8786):  # Dask would start a cluster of its own for None.
+        with (
+            pytest.raises(clusters.ClusterError, match="named by its address"),
             clusters.connected(address, store=store),
         ):
             pass
