@@ -82,7 +82,8 @@ def counting_folder(store: Store) -> Path | None:
 def _client(scheduler: str) -> Any:
     if not isinstance(scheduler, str) or "://" not in scheduler:
         raise ClusterError(
-            f"A scheduler is named by its address, such as tcp://head-node:8786; found {scheduler!r}."
+            "A scheduler is named by its address, such as tcp://head-node:8786; "
+            f"found {scheduler!r}."
         )
     try:
         from distributed import Client
