@@ -50,12 +50,20 @@ def connected(scheduler: str, *, store: Store | None = None) -> Iterator[None]:
     """
     store = as_store(store)
     client = _client(scheduler)
-    # A client that loses its cluster writes pages of tracebacks; one sentence follows instead.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    with _silent("distributed"), _explained(scheduler):
+        try:
+            _check_workers(client, scheduler, store)
+            with parallel_config(backend="dask", client=client):
+                yield
+        finally:
+            client.close(timeout=2)
+
+
+@contextmanager
+def _explained(scheduler: str) -> Iterator[None]:
+    """A cluster that goes away inside is told in a sentence."""
     try:
-        _check_workers(client, scheduler, store)
-        with parallel_config(backend="dask", client=client):
-            yield
+        yield
     except _gone() as error:
         raise ClusterError(
             f"The cluster at {scheduler} went away ({type(error).__name__}). "
@@ -66,8 +74,18 @@ def connected(scheduler: str, *, store: Store | None = None) -> Iterator[None]:
             f"One run ended worker after worker: {error} Its workers may need more memory. "
             "What is finished is kept, and the same call goes on."
         ) from None
+
+
+@contextmanager
+def _silent(logger: str) -> Iterator[None]:
+    """A client that loses its cluster logs pages of tracebacks; one sentence follows instead."""
+    log = logging.getLogger(logger)
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
     finally:
-        client.close(timeout=2)
+        log.setLevel(before)
 
 
 def counting_folder(store: Store) -> Path | None:

@@ -6,13 +6,13 @@ by side share it, so that what one of them trained the others find.
 
 import os
 
+# Small arrays gain nothing from threads that wait for each other, least of all beside a second
+# process of tests. NumPy and torch read this when they are imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings
-
-# Small tensors gain nothing from threads that wait for each other; this must stand before torch is
-# imported.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The same examples every time, so that a newcomer's first `make test` cannot fail by bad luck.
 settings.register_profile("course", deadline=None, derandomize=True, database=None)

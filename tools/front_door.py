@@ -34,14 +34,16 @@ FEW = 8  # letters in a row
 LETTERS = "ABCDEFGHIJ"
 SMALLEST_LOSS = 1e-8  # smaller ones are drawn there
 # What is drawn of the photographs, and the name beside the point; the others are grey dots.
+SMOOTHED = "label smoothing, ε = 0.3"
+DISTILLED = "DMP, τ = 1"
 NAMED = {
     "undefended": "undefended",
-    "label smoothing": "label smoothing",
+    SMOOTHED: "label smoothing",
     "RelaxLoss, α = 1": "RelaxLoss",
-    "CRL (active)": "CRL",
+    "CRL (active), α_rce = 1": "CRL",
     "PAST, α = 1.5, λ = 0.0005": "PAST",
     "uniform ℓ1, λ = 0.004": "uniform ℓ1",
-    "DMP": "DMP",
+    DISTILLED: "DMP",
 }
 UNDEFENDED = "undefended"
 ACCURACIES = (0.3, 0.68)  # where the plane is cut, so that names have room
@@ -132,9 +134,7 @@ def alt_of_letters() -> str:
 
 def alt_of_photographs(trainings: Results) -> str:
     named = headlines.by_name(trainings)
-    plain, smooth, dmp = (
-        named[name].highest().value for name in (UNDEFENDED, "label smoothing", "DMP")
-    )
+    plain, smooth, dmp = (named[name].highest().value for name in (UNDEFENDED, SMOOTHED, DISTILLED))
     return (
         "Right, the strongest attack's advantage against accuracy on photographs: undefended "
         f"{plain:.2f}, with label smoothing {smooth:.2f}, with DMP {dmp:.2f}."
@@ -156,10 +156,12 @@ def caption_of_photographs(trainings: Results) -> str:
     named = headlines.by_name(trainings)
     accuracies = [one.accuracy().value for one in named.values()]
     outside = sum(not ACCURACIES[0] < one < ACCURACIES[1] for one in accuracies)
+    failed = sum(bool(row.failure) for row in trainings.rows)
+    diverged = f", of which {failed} diverged" if failed else ""
     return (
         f"Right: a small network on CIFAR-10 (n = {members:,} + {others:,}, "
-        f"{len(named[UNDEFENDED])} trainings of each setting, 95 % intervals over trainings and "
-        "records; down is more private, right more accurate; "
+        f"{len(named[UNDEFENDED])} trainings of each setting{diverged}; 95 % intervals over "
+        "trainings and records; down is more private, right more accurate; "
         f"{outside} settings lie further left)."
     )
 

@@ -54,7 +54,10 @@ def picture(named: dict[str, Results]) -> plots.Picture:
         series.setdefault(title, []).append((one.accuracy(), one.highest()))
         labels.setdefault(title, []).append(re.sub(r"\S+ = ", "", setting))
     undefended = (named[UNDEFENDED].accuracy(), named[UNDEFENDED].highest())
-    return plots.tradeoff(series, undefended=undefended, labels=labels, columns=4)
+    two_knobs = [title for title in series if title.startswith("PAST")]
+    return plots.tradeoff(
+        series, undefended=undefended, labels=labels, columns=3, unjoined=two_knobs
+    )
 
 
 def main() -> None:

@@ -65,14 +65,14 @@ KINDS = {  # by the class; `_kind` knows the special cases
     "AdvReg": Kind("AdvReg", ("alpha",)),
     "MixupMMD": Kind("Mixup+MMD", ("lam",)),
     "Distillation": Kind("distillation", ("temperature",)),
-    "DMP": Kind("DMP", ("source",)),
+    "DMP": Kind("DMP", ("source", "temperature")),
     "DPSGD": Kind("DP-SGD", ("sigma",)),
     "IMP": Kind("IMP", ("round",)),
 }
 UNIFORM_L1 = Kind("uniform ℓ1", ("lam",))
 TUNED = Kind("tuned with λ = 0")
 IMPROVED_RELAXLOSS = Kind("ImpRelaxLoss", ("alpha_rce",))
-ACTIVE_CRL = Kind("CRL (active)", ("lam",))
+ACTIVE_CRL = Kind("CRL (active)", ("alpha_rce", "lam"))
 MIXUP = Kind("mixup")
 MMD = Kind("MMD", ("lam",))
 BUTTERFLY = Kind("butterfly", ("segments", "factors"))
@@ -347,12 +347,12 @@ def _strength(entry: _Entry, everyone: Sequence[_Entry]) -> str:
 
 def _as_long(entry: _Entry, everyone: Sequence[_Entry]) -> list[_Entry]:
     """The settings that take as many steps: strength alone costs no time, unless it stops early."""
-    if entry.settings["defense"] in ("EarlyStopping", "Stop", "IMP", "DMP") or entry.kind in (
-        BUTTERFLY,
-        NARROW,
-    ):
+    family = [other for other in everyone if other.kind == entry.kind]
+    if entry.settings["defense"] == "DMP":
+        return [other for other in family if other.settings["source"] == entry.settings["source"]]
+    if entry.settings["defense"] in ("EarlyStopping", "Stop", "IMP"):
         return [entry]
-    return [other for other in everyone if other.kind == entry.kind]
+    return [entry] if entry.kind in (BUTTERFLY, NARROW) else family
 
 
 def _fastest(entries: Sequence[_Entry]) -> float:

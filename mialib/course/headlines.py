@@ -40,6 +40,10 @@ SYMBOLS = {
     "alpha": "α",
     "alpha_rce": "α_rce",
     "lam": "λ",
+    "epsilon": "ε",
+    "beta": "β",
+    "temperature": "τ",
+    "p": "p",
     "after": "epoch",
     "factors": "L",
 }

@@ -494,13 +494,13 @@ lies = picture.numbers
 
 # %% [markdown]
 # ## On photographs
-# Both on CIFAR-10, with the course's small CNN. The line *CRL* has the library's default, whose centers are inert; those of the next line act (`center_lr` = 0.5, λ = 0.3). **Predict** whether that helps.
+# Both on CIFAR-10, with the course's small CNN. The line *CRL* has the library's default, whose centers are inert; those of the next two lines act (`center_lr` = 0.5, λ = 0.3). **Predict** whether that helps.
 
 # %%
 photographs = headlines.by_name(
     results("photographs", PROFILE), "undefended", "RelaxLoss", "CRL", "CRL (active)"
 )
-acting, inert = photographs["CRL (active)"], photographs["CRL"]
+acting, inert = photographs["CRL (active), α_rce = 1"], photographs["CRL"]
 centers = {what: acting.paired(inert, what) for what in ("accuracy", "highest")}
 headlines.settings(photographs, against=photographs["undefended"])
 

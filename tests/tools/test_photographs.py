@@ -1,5 +1,7 @@
 """The page on photographs, and the README's picture, are those of the shipped results."""
 
+import pytest
+
 import front_door
 import photographs
 import readme
@@ -10,14 +12,17 @@ from mialib.results.tables import Results
 SHIPPED = Results.read(shipped_path("photographs", "cpu"))
 
 
-def test_the_page_says_what_the_results_say():
+@pytest.fixture(scope="module")
+def parts():
+    return photographs.parts(SHIPPED)
+
+
+def test_the_page_says_what_the_results_say(parts):
     text = photographs.PAGE.read_text(encoding="utf-8")
-    filled = readme.filled(text, **photographs.parts(SHIPPED))
-    assert text == filled, "run `make photographs`"
+    assert text == readme.filled(text, **parts), "run `make photographs`"
 
 
-def test_every_setting_has_a_line_and_a_place_in_the_picture():
-    parts = photographs.parts(SHIPPED)
+def test_every_setting_has_a_line_and_a_place_in_the_picture(parts):
     settings = len(SHIPPED.settings())
     assert settings >= 18
     assert len(parts["trainings"].splitlines()) == 2 + settings
