@@ -459,8 +459,9 @@ def _weighted_rate(weights: np.ndarray, last: np.ndarray) -> np.ndarray:
     sums = np.cumsum(weights, axis=1, dtype=np.int32)
     total = sums[:, -1:]
     total = np.where(total > 0, total, np.nan)
-    shares = sums[:, last] / total
-    return np.pad(shares, ((0, 0), (1, 0)))
+    shares = np.zeros((len(weights), 1 + len(last)))
+    np.divide(sums[:, last], total, out=shares[:, 1:])
+    return shares
 
 
 def _counts(rng: np.random.Generator, places: np.ndarray, rows: int, length: int) -> np.ndarray:

@@ -337,7 +337,8 @@ from mialib.experiments import results
 
 base, photographs = results("base", PROFILE), results("photographs", PROFILE)
 plain, smooth = (base.find(defense=name) for name in ("Plain", "LabelSmoothing"))
-bare, student = photographs.find(called="undefended"), photographs.find(defense="DMP")
+bare = photographs.find(called="undefended")
+student = photographs.find(defense="DMP", temperature=1.0)
 smoothing = smooth.paired(plain, "advantage", "loss")
 bought, paid = (student.paired(bare, what) for what in ("highest", "accuracy"))
 

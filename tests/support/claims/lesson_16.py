@@ -21,7 +21,7 @@ def given_away(photographs: Results) -> Estimate:
 
 def privacy_is_bought(photographs: Results) -> Estimate:
     bare = photographs.find(called="undefended")
-    return minus(photographs.find(defense="DMP").paired(bare, "highest"))
+    return minus(photographs.find(defense="DMP", temperature=1.0).paired(bare, "highest"))
 
 
 CLAIMS = [
