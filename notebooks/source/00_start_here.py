@@ -250,7 +250,8 @@ apart = plain.by_seed("advantage", "loss")
 # ## Responsible use
 # Run these attacks on models that are yours, or that you were asked to examine. If you find that a model leaks, tell its
 # owner before you tell the world, and publish rates rather than names: *which* people are exposed is itself the secret.
-# A low advantage here is not a certificate either. It means that these attacks, at this strength, found little.
+# A low advantage here is not a certificate either. It means that these attacks, at this strength, found little. More on
+# [responsible use](RESPONSIBLE_USE.md).
 
 # %% [markdown]
 # ## Exercises
