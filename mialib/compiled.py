@@ -30,9 +30,9 @@ BACKEND = "inductor"
 Forward = Callable[[nn.Module, Tensor], Tensor]
 
 
-def is_compiled(asked: bool, device_type: str) -> bool:
+def compiles_on(device_type: str) -> bool:
     """Whether a training that asks for it is compiled on such a device."""
-    return asked and device_type in DEVICES
+    return device_type in DEVICES
 
 
 @contextmanager
@@ -76,9 +76,11 @@ def compiled(forward: Forward, backend: str | Callable) -> Forward:
 
 
 def _computed(function: Forward, module: nn.Module, x: Tensor) -> Tensor:
+    from torch._dynamo.exc import TorchDynamoException  # Only a compiler loads it.
+
     try:
         return function(module, x)
-    except torch._dynamo.exc.TorchDynamoException as error:
+    except TorchDynamoException as error:
         first_line = str(error).strip().partition("\n")[0]
         raise RuntimeError(
             f"torch could not compile {type(module).__name__}: {first_line} "

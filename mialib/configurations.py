@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from mialib import data, models, splits
-from mialib.compiled import is_compiled
+from mialib.compiled import compiles_on
 from mialib.defenses import DEFENSES, IMP, Defense, Plain
 from mialib.errors import check_choice, check_range, plain_number, plain_tuple
 from mialib.origins import UntraceableError, code_hash, is_of_mialib, origin
@@ -293,7 +293,7 @@ def _resolved(configuration: Configuration) -> Configuration:
     device = _device_type(configuration.device)
 
     def here(recipe: Recipe) -> Recipe:
-        recipe = replace(recipe, compiled=is_compiled(recipe.compiled, device))
+        recipe = replace(recipe, compiled=recipe.compiled and compiles_on(device))
         if recipe.precision != "auto":
             return recipe
         return replace(recipe, precision=resolve("auto", pick_device(device)))

@@ -375,7 +375,7 @@ def train(configuration: Configuration, folder: Path, start: Run | None = None) 
         observer = _Observer(configuration, side)
         history = _fit_observed(configuration, model, side, observer)
         accuracy = _accuracies(model, side, history[-1])
-    _save_weights(model, folder / "weights.safetensors")
+    _save_weights(model.to("cpu"), folder / "weights.safetensors")
     observer.signals[-1].save(folder / "signals.npz")
     if configuration.trace:
         losses = np.stack([signals.loss() for signals in observer.signals])

@@ -28,7 +28,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LRScheduler
 
 from mialib import progress
 from mialib.augment import crop_and_flip
-from mialib.compiled import compiled_batches, is_compiled
+from mialib.compiled import compiled_batches, compiles_on
 from mialib.data.records import Records
 from mialib.errors import check_choice, check_flag, check_range, plain_number, plain_tuple
 from mialib.precision import PRECISIONS, computing_in, loss_scaler, resolve
@@ -188,7 +188,7 @@ class Training(Generic[State]):
             validation=None if validation is None else to_device(validation, where),
             generator=torch.Generator().manual_seed(int(seed) + 1),
             precision=precision,
-            compiled=is_compiled(recipe.compiled, where.type),
+            compiled=recipe.compiled and compiles_on(where.type),
             scaler=loss_scaler(precision, where),
             build_initial_model=build_initial_model,
         )

@@ -6,10 +6,11 @@
 
     mialib bank --profile cpu               # the same from a shell
 
-A profile says which models there are: its experiments "bank", and "bank tuned" for the same models
-tuned by PAST. Each record is held by half of the models. Every model is asked about each record,
-about the record shifted by one pixel to the left and to the right where it is an image, and about a
-population of records that no model holds. Logits are kept as float16.
+A profile says which models there are: its experiments "bank", "bank fast" for the same models by
+fewer epochs and larger batches, and "bank tuned" for the first ones tuned by PAST. Each record is
+held by half of the models. Every model is asked about each record, about the record shifted by one
+pixel to the left and to the right where it is an image, and about a population of records that no
+model holds. Logits are kept as float16.
 """
 
 from __future__ import annotations

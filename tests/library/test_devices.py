@@ -272,6 +272,7 @@ def test_a_bank_waits_twice_per_model_and_answers_as_on_the_cpu(tmp_path):
 def test_two_processes_share_a_device(tiny, tmp_path, monkeypatch):
     processes = tmp_path / "processes"
     processes.mkdir()
+    folder = str(processes)
 
     def network(shape, classes):
         """A perceptron. In a process that has no such device yet, it is there from now on."""
@@ -281,7 +282,7 @@ def test_two_processes_share_a_device(tiny, tmp_path, monkeypatch):
             entered = pretend_device.pretend_device()
             entered.__enter__()
             pretend_device.entered_for_good = entered
-        Path(processes, str(os.getpid())).touch()
+        Path(folder, str(os.getpid())).touch()
         return models.mlp(shape, classes, widths=(16,))
 
     monkeypatch.setitem(models.MODELS, "on the device", network)

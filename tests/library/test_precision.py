@@ -139,7 +139,7 @@ def test_a_gpu_without_bfloat16_says_so_and_what_it_has(monkeypatch):
     gpu = torch.device("cuda")
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: False)
     with (
-        pytest.warns(UserWarning, match="This cuda has no bfloat16 .* precision='auto'"),
+        pytest.warns(UserWarning, match=r"This cuda has no bfloat16 .*precision='auto'"),
         computing_in("bfloat16", network(), gpu),
     ):
         pass

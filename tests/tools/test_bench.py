@@ -57,7 +57,7 @@ def test_a_bank_compared_with_itself_differs_in_nothing(monkeypatch):
 
 def test_a_cost_is_that_of_all_epochs_of_all_models(monkeypatch):
     base = Configuration(data="digits", model="mlp", recipe=Recipe(epochs=30))
-    monkeypatch.setattr(shadows.rehearsal, "seconds_per_epoch", lambda _: 2.0)
+    monkeypatch.setattr(shadows.rehearsal, "seconds_per_epoch", lambda _, clock: 2.0)
     cost = shadows.cost_of(base, models=256)
     assert cost.hours == pytest.approx(256 * 30 * 2 / 3600)
     assert cost.members == len(base.side_records().train)
