@@ -37,6 +37,7 @@ from typing import Any
 import numpy as np
 
 from mialib import data, models, splits
+from mialib.compiled import compiles_on
 from mialib.defenses import DEFENSES, IMP, Defense, Plain
 from mialib.errors import check_choice, check_range, plain_number, plain_tuple
 from mialib.origins import UntraceableError, code_hash, is_of_mialib, origin
@@ -288,10 +289,11 @@ def imp(dense: Configuration, prunings: int, **options) -> list[Configuration]:
 
 
 def _resolved(configuration: Configuration) -> Configuration:
-    """The configuration as it is computed here, with no "auto" left."""
+    """The configuration as it is computed here: no "auto" left, nor what changes nothing."""
     device = _device_type(configuration.device)
 
     def here(recipe: Recipe) -> Recipe:
+        recipe = replace(recipe, compiled=recipe.compiled and compiles_on(device))
         if recipe.precision != "auto":
             return recipe
         return replace(recipe, precision=resolve("auto", pick_device(device)))
@@ -377,10 +379,12 @@ def _described(configuration: Configuration) -> dict:
 
 
 def _described_recipe(recipe: Recipe) -> dict:
-    """A recipe in float32 is described, and so keyed, as it was before there was a choice."""
+    """A setting that came later, at its default, is left out: keys stay what they were before."""
     described = asdict(recipe)
     if recipe.precision == "float32":
         del described["precision"]
+    if not recipe.compiled:
+        del described["compiled"]
     return described
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import MethodType
 
 import torch
@@ -64,6 +65,11 @@ def computing_in(precision: str, model: nn.Module, device: torch.device) -> Iter
     if precision == "float32":
         yield
         return
+    if not torch.amp.is_autocast_available(device.type):
+        raise ValueError(
+            f"A {device.type} device computes in float32 alone, found precision={precision!r}. "
+            "Use Recipe(precision='auto'), which takes what the device has."
+        )
     if precision == "bfloat16" and not has_bfloat16(device):
         warnings.warn(
             f"This {device.type} has no bfloat16 of its own and imitates it slowly. "
@@ -81,6 +87,7 @@ def computing_in(precision: str, model: nn.Module, device: torch.device) -> Iter
             del part.forward
 
 
+@cache  # One function for all models, so that they share what is compiled of it.
 def _forward_in(dtype: torch.dtype, device_type: str):
     """A `forward` that computes in `dtype` in training mode, and answers in float32."""
 

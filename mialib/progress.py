@@ -143,4 +143,4 @@ def _watch(counts: Sequence[Count], advance: Step, finished: threading.Event) ->
         done = sum(count.done() for count in counts)
         for _ in range(done - told):
             advance()
-        told = done
+        told = max(told, done)  # A file that is being rewritten is empty for a moment.

@@ -365,16 +365,16 @@ def noise_response(
     generator = torch.Generator().manual_seed(int(seed))
     x, _ = to_device(records, device_of(model))
 
-    def response(x: Tensor) -> np.ndarray:
+    def response(x: Tensor) -> Tensor:
         outputs = _answer(model, x).softmax(dim=1)
         moved = torch.zeros_like(outputs)
         for _ in range(draws):
             step = torch.randn(x.shape, generator=generator).to(x.device)
             moved = moved + (model(x + epsilon * step).softmax(dim=1) - outputs).abs()
-        return (moved / (draws * epsilon)).cpu().numpy()
+        return moved / (draws * epsilon)
 
     with torch.no_grad(), eval_mode(model):
-        return np.concatenate(_by_batches(response, x))
+        return torch.cat(_by_batches(response, x)).cpu().numpy()
 
 
 def gradient_norms(
@@ -387,18 +387,18 @@ def gradient_norms(
     """
     powers = _powers(p)
 
-    def norms(x: Tensor, y: Tensor) -> np.ndarray:
+    def norms(x: Tensor, y: Tensor) -> Tensor:
         x = x.detach().requires_grad_()
         logits = _answer(model, x)
         _check_labels(records, logits)
         loss = F.cross_entropy(logits, y, reduction="sum")
         (gradient,) = torch.autograd.grad(loss, x)
         rows = gradient.flatten(1)
-        return np.stack([rows.norm(p=power, dim=1).cpu() for power in powers])
+        return torch.stack([rows.norm(p=power, dim=1) for power in powers])
 
     with eval_mode(model):
         found = _by_batches(norms, *to_device(records, device_of(model)))
-    every_p = np.concatenate(found, axis=1)  # (ps, n)
+    every_p = torch.cat(found, dim=1).cpu().numpy()  # (ps, n)
     return every_p if np.ndim(p) else every_p[0]
 
 
@@ -411,16 +411,16 @@ def margins(model: nn.Module, records: Records) -> np.ndarray:
     weight = _last_linear(model).weight
     apart = torch.cdist(weight, weight).detach()  # (classes, classes)
 
-    def distances(x: Tensor, y: Tensor) -> np.ndarray:
+    def distances(x: Tensor, y: Tensor) -> Tensor:
         logits = _answer(model, x)
         _check_labels(records, logits)
         own = logits.gather(1, y[:, None])
         lead = (own - logits) / apart[y]  # (n, classes); 0 / 0 for the class itself
-        return lead.scatter(1, y[:, None], torch.inf).amin(dim=1).cpu().numpy()
+        return lead.scatter(1, y[:, None], torch.inf).amin(dim=1)
 
     with torch.no_grad(), eval_mode(model):
         found = _by_batches(distances, *to_device(records, device_of(model)))
-    return np.concatenate(found)
+    return torch.cat(found).cpu().numpy()
 
 
 def _powers(p: float | tuple[float, ...]) -> list[float]:
@@ -615,8 +615,9 @@ def loss_trajectory(checkpoints: Iterable[nn.Module], records: Records) -> np.nd
 
 
 def _by_batches(ask: Callable[..., T], *tensors: Tensor, size: int = BATCH) -> list[T]:
-    """What `ask` finds in each batch of tensors of one length.
+    """What `ask` finds in each batch of tensors of one length; it stays on their device.
 
+    So the device is waited for once, when all batches are asked, and not after each of them.
     Where the device runs out of memory, the rest is asked in batches half as large.
     """
     n = len(tensors[0])

@@ -130,7 +130,8 @@ def get_all(
 ) -> list[Run]:
     """Several runs, the missing ones side by side in `jobs` processes.
 
-    Unless told, that is one process per core, or 1 with a GPU. If some fail, the others are trained
+    Unless told, that is one process per core, or 1 with a GPU. Two or three may share a GPU if its
+    memory holds them: a small model alone keeps it waiting. If some fail, the others are trained
     and kept all the same; then a `RunsFailedError` names those that failed.
     """
     store = as_store(store)
@@ -279,7 +280,7 @@ def _train_side_by_side(chains: Sequence[_Chain], store: Store, jobs: int | None
     folder = clusters.counting_folder(store)
     with progress.shared_bar("runs", epochs, unit="epoch", folder=folder) as counts:
         work = [
-            delayed(_work)(chain, store, registered, count)
+            delayed(_work)(chain, store, registered, count, jobs)
             for chain, count in zip(chains, counts, strict=True)
         ]
         failures = [failure for failure in workers(work) if failure is not None]
@@ -292,16 +293,26 @@ def _is_on_cpu(chain: _Chain) -> bool:
 
 
 def _work(
-    chain: _Chain, store: Store, registered: _Registered, count: progress.Count
+    chain: _Chain, store: Store, registered: _Registered, count: progress.Count, jobs: int
 ) -> _Failure | None:
     """Train one chain, in whatever process; count its epochs."""
     try:
         with _known(registered), progress.forwarded(count.add_one):
             _train(chain, store)
     except Exception as error:  # The others go on; all failures are told at the end.
-        return _Failure(chain.last.configuration.name, f"{type(error).__name__}: {error}")
+        return _Failure(chain.last.configuration.name, _reason(error, jobs))
     count.complete()  # It may have stopped early.
     return None
+
+
+def _reason(error: Exception, jobs: int) -> str:
+    """What the error says; of a device that several models share, also what to do."""
+    told = f"{type(error).__name__}: {error}"
+    if not isinstance(error, torch.OutOfMemoryError):
+        return told
+    if jobs == 1:
+        return f"{told} Choose a smaller batch_size, or a device with more memory."
+    return f"{told} {jobs} models share the device: train fewer at a time, by jobs=1 or --jobs 1."
 
 
 def _failed(failures: Sequence[_Failure], runs: int) -> RunsFailedError:
@@ -364,7 +375,7 @@ def train(configuration: Configuration, folder: Path, start: Run | None = None) 
         observer = _Observer(configuration, side)
         history = _fit_observed(configuration, model, side, observer)
         accuracy = _accuracies(model, side, history[-1])
-    _save_weights(model, folder / "weights.safetensors")
+    _save_weights(model.to("cpu"), folder / "weights.safetensors")
     observer.signals[-1].save(folder / "signals.npz")
     if configuration.trace:
         losses = np.stack([signals.loss() for signals in observer.signals])

@@ -28,8 +28,9 @@ from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LRScheduler
 
 from mialib import progress
 from mialib.augment import crop_and_flip
+from mialib.compiled import compiled_batches, compiles_on
 from mialib.data.records import Records
-from mialib.errors import check_choice, check_range, plain_number, plain_tuple
+from mialib.errors import check_choice, check_flag, check_range, plain_number, plain_tuple
 from mialib.precision import PRECISIONS, computing_in, loss_scaler, resolve
 from mialib.query import (
     Pair,
@@ -62,14 +63,17 @@ class Recipe:
     # draw of crop and flip for the whole batch, as in CRL's code.
     augment: bool | str = False
     precision: str = "float32"  # of a network in training: see `mialib.precision`
+    compiled: bool = False  # on CUDA, once for all models of a shape: see `mialib.compiled`
 
     def __post_init__(self):
-        for name in ("epochs", "batch_size", "lr", "momentum", "weight_decay", "augment"):
+        numbers = ("epochs", "batch_size", "lr", "momentum", "weight_decay", "augment", "compiled")
+        for name in numbers:
             object.__setattr__(self, name, plain_number(getattr(self, name)))
         for name in ("milestones", "factors"):
             object.__setattr__(self, name, _numbers(name, getattr(self, name)))
         check_choice("schedule", self.schedule, ("cosine", "steps", "constant"))
         check_choice("precision", self.precision, PRECISIONS)
+        check_flag(compiled=self.compiled)
         check_range(1, MOST_EPOCHS, whole=True, epochs=self.epochs)
         check_range(1, inf, whole=True, batch_size=self.batch_size)
         check_range(0, inf, lr=self.lr, weight_decay=self.weight_decay)
@@ -141,6 +145,7 @@ class Training(Generic[State]):
     generator: torch.Generator  # for a defense's own draws, which never change the members' order
     epoch: int = 0  # counts from 1; 0 before the first
     precision: str = "float32"  # that the model computes in while it trains
+    compiled: bool = False  # whether whole batches are
     scaler: torch.amp.GradScaler = field(default_factory=lambda: loss_scaler("float32", CPU))
     state: State = cast(Any, None)  # what `Defense.prepare` returned; None before
     scheduler: LRScheduler | None = None  # made after `prepare`, which may replace the optimizer
@@ -183,6 +188,7 @@ class Training(Generic[State]):
             validation=None if validation is None else to_device(validation, where),
             generator=torch.Generator().manual_seed(int(seed) + 1),
             precision=precision,
+            compiled=recipe.compiled and compiles_on(where.type),
             scaler=loss_scaler(precision, where),
             build_initial_model=build_initial_model,
         )
@@ -351,6 +357,8 @@ def fit(
     order = torch.Generator().manual_seed(int(seed))  # of the members
     with _own_randomness(int(seed), where), training.cleanup:
         training.cleanup.enter_context(computing_in(training.precision, model, where))
+        if training.compiled:
+            training.cleanup.enter_context(compiled_batches(model, recipe.batch_size))
         _check_outputs(training, members.classes)
         training.state = defense.prepare(training)
         _check_wrapped(model, training.model)

@@ -63,6 +63,11 @@ class DPSGD(Defense[PrivacySpent]):
                 f"DP-SGD bounds every record's gradient in float32, found {training.precision}. "
                 "Train it with Recipe(precision='float32')."
             )
+        if training.compiled:
+            raise ValueError(
+                "DP-SGD reads every record's gradient from each layer, and draws batches of many "
+                "sizes, so there is nothing to compile once. Train it with Recipe(compiled=False)."
+            )
         _, y = training.members
         rate = min(training.recipe.batch_size / len(y), 1)
         _wrap_model(training)

@@ -6,10 +6,11 @@
 
     mialib bank --profile cpu               # the same from a shell
 
-A profile says which models there are: its experiments "bank", and "bank tuned" for the same models
-tuned by PAST. Each record is held by half of the models. Every model is asked about each record,
-about the record shifted by one pixel to the left and to the right where it is an image, and about a
-population of records that no model holds. Logits are kept as float16.
+A profile says which models there are: its experiments "bank", "bank fast" for the same models by
+fewer epochs and larger batches, and "bank tuned" for the first ones tuned by PAST. Each record is
+held by half of the models. Every model is asked about each record, about the record shifted by one
+pixel to the left and to the right where it is an image, and about a population of records that no
+model holds. Logits are kept as float16.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from mialib import data, profiles, query, runs, shipped
 from mialib.bank import Bank, without_views
@@ -42,7 +44,7 @@ SHIPPED = {
     ("cpu", "bank"): "photographs",
     ("cpu", "bank tuned"): "photographs tuned",
 }
-EXPERIMENTS = ("bank", "bank tuned")
+EXPERIMENTS = ("bank", "bank fast", "bank tuned")
 
 
 class Found(NamedTuple):
@@ -137,18 +139,20 @@ def bank_of(configuration: Configuration, trained: list[runs.Run]) -> Bank:
     """The answers of all models."""
     dealt = dealt_to_models(configuration)
     fresh = population_of(configuration)
-    networks = [run.load_model() for run in trained]
+    device = query.pick_device(configuration.device)
+    questions = [_Question.about(records, device) for records in (dealt, fresh)]
+    on_dealt, on_fresh = _answers(trained, questions)
     seed = configuration.split_seed
     return Bank(
-        logits=_logits(networks, dealt),
+        logits=on_dealt.logits,
         labels=dealt.y,
-        is_member=in_out_mask(len(dealt), len(networks), seed=seed),
-        views=_views(networks, dealt),
+        is_member=in_out_mask(len(dealt), len(trained), seed=seed),
+        views=on_dealt.views,
         population=Bank(
-            logits=_logits(networks, fresh),
+            logits=on_fresh.logits,
             labels=fresh.y,
-            is_member=np.zeros((len(networks), len(fresh)), bool),
-            views=_views(networks, fresh),
+            is_member=np.zeros((len(trained), len(fresh)), bool),
+            views=on_fresh.views,
         ),
         # Records that somebody published are not handed on.
         x=dealt.x if configuration.data in MADE_ON_THE_SPOT else None,
@@ -179,24 +183,51 @@ def population_of(configuration: Configuration) -> Records:
     return everything.take(drawn)
 
 
-def _logits(networks: Sequence[nn.Module], records: Records) -> np.ndarray:
-    """(models, n, classes), as they are kept."""
-    answers = [query.predict(network, records) for network in networks]
-    return np.stack(answers).astype(np.float16)
+class _Question(NamedTuple):
+    """What every model is asked: the records and, if they are images, their shifted copies."""
+
+    labels: np.ndarray
+    copies: list[Tensor]  # on the device, where they stay for all models
+
+    @classmethod
+    def about(cls, records: Records, device: torch.device) -> _Question:
+        asked = [records]
+        if records.x.ndim == 4:
+            asked += [query.shifted(records, *by) for by in SHIFTS]
+        return cls(records.y, [query.to_device(one, device)[0] for one in asked])
+
+    def answered_by(self, network: nn.Module) -> _Answers:
+        """One model's answers. All copies are asked before the device is waited for, once."""
+        on_device = [query.logits_of(network, x) for x in self.copies]
+        as_it_is, *shifted = torch.stack(on_device).cpu().numpy()
+        if not shifted:
+            return _Answers(as_it_is.astype(np.float16), None)
+        phi = np.stack([phi_from_logits(logits, self.labels) for logits in shifted])
+        return _Answers(as_it_is.astype(np.float16), phi.astype(np.float16))
 
 
-def _views(networks: Sequence[nn.Module], records: Records) -> np.ndarray | None:
-    """φ on the shifted records: (models, views, n); nothing where records are no images."""
-    if records.x.ndim != 4:
-        return None
-    return np.stack([_phi_of_views(network, records) for network in networks])
+class _Answers(NamedTuple):
+    """As they are kept; those of several models have one more axis, the first."""
+
+    logits: np.ndarray  # (n, classes)
+    views: np.ndarray | None  # φ on the shifted records: (views, n); none where there are none
 
 
-def _phi_of_views(network: nn.Module, records: Records) -> np.ndarray:
-    """(views, n)."""
-    answers = [query.predict(network, query.shifted(records, *by)) for by in SHIFTS]
-    phi = [phi_from_logits(logits, records.y) for logits in answers]
-    return np.stack(phi).astype(np.float16)
+def _answers(trained: Sequence[runs.Run], questions: Sequence[_Question]) -> list[_Answers]:
+    """All models' answers to each question; one network at a time is in memory."""
+    by_model = []
+    for run in trained:
+        network = run.load_model()
+        by_model.append([question.answered_by(network) for question in questions])
+    return [_stacked(answers) for answers in zip(*by_model, strict=True)]
+
+
+def _stacked(answers: Sequence[_Answers]) -> _Answers:
+    views = [one.views for one in answers if one.views is not None]
+    return _Answers(
+        logits=np.stack([one.logits for one in answers]),
+        views=np.stack(views) if views else None,
+    )
 
 
 def about(trained: list[runs.Run], path: Path) -> dict[str, Any]:

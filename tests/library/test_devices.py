@@ -4,8 +4,11 @@ The device is that of tests/support/pretend_device.py. The planted faults at the
 each is one that a real accelerator refuses or pays for, and that a CPU does not notice.
 """
 
-from dataclasses import dataclass, field
+import os
+import re
+from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +17,13 @@ from numpy.testing import assert_array_equal
 from torch import Tensor, nn
 
 import pretend_device
-from mialib import data, models, query, sensitivity
+from mialib import data, models, query, runs, sensitivity
+from mialib.configurations import Configuration
 from mialib.defenses import CRL, DEFENSES, Butterfly, Plain
+from mialib.experiments import banks
+from mialib.foreign import read_json
 from mialib.splits import Side
+from mialib.store import Store
 from mialib.training import Defense, Recipe, fit
 from pretend_device import Log, OnDevice
 
@@ -219,6 +226,100 @@ def test_a_prediction_waits_once(both):
     with pretend_device.pretend_device() as log:
         query.predict(model, parts().test, batch_size=10)
     assert len(log.waits) == 1
+
+
+@pytest.mark.parametrize("name", ["predict", "noise", "gradients", "margins", "trajectory"])
+def test_what_a_question_waits_for_does_not_grow_with_the_batches(both, name, monkeypatch):
+    _, model = both
+    waits = []
+    for times in (1, 25):  # 48 records, and 1,200 in three batches
+        rows = np.tile(np.arange(48), times)
+        side = replace(parts(), test=parts().test.take(rows))
+        with monkeypatch.context() as patch, pretend_device.pretend_device() as log:
+            patch.setitem(globals(), "parts", lambda side=side: side)
+            QUESTIONS[name](model)
+        waits.append(len(log.waits))
+    assert waits == [1, 1]
+
+
+def test_a_bank_waits_twice_per_model_and_answers_as_on_the_cpu(tmp_path):
+    """Once for the records with their shifted copies, and once for the population."""
+    base = Configuration(
+        data="digits",
+        size=1200,
+        model="cnn",
+        options={"width": 2, "hidden": 8},
+        split="in_out",
+        split_options={"models": 4},
+        side="model-0",
+        recipe=Recipe(epochs=1, batch_size=256, lr=0.05),
+    )
+    models_of_bank = [base.but(side=f"model-{k}") for k in range(4)]
+    here = runs.get_all(models_of_bank, store=Store(tmp_path), jobs=1)
+    there = [runs.Run(run.configuration.but(device="pretend"), run.folder) for run in here]
+    expected = banks.bank_of(base, here)
+    with pretend_device.pretend_device() as log:
+        found = banks.bank_of(base.but(device="pretend"), there)
+    assert len(log.waits) == 2 * 4
+    assert_array_equal(found.logits, expected.logits)
+    assert_array_equal(found.views, expected.views)
+    assert_array_equal(found.population.logits, expected.population.logits)
+
+
+# Several models at a time.
+
+
+def test_two_processes_share_a_device(tiny, tmp_path, monkeypatch):
+    processes = tmp_path / "processes"
+    processes.mkdir()
+    folder = str(processes)
+
+    def network(shape, classes):
+        """A perceptron. In a process that has no such device yet, it is there from now on."""
+        try:
+            query.pick_device("pretend")
+        except ValueError:
+            entered = pretend_device.pretend_device()
+            entered.__enter__()
+            pretend_device.entered_for_good = entered
+        Path(folder, str(os.getpid())).touch()
+        return models.mlp(shape, classes, widths=(16,))
+
+    monkeypatch.setitem(models.MODELS, "on the device", network)
+    several = [tiny.but(model="on the device", options={}, seed=seed) for seed in range(4)]
+    with pretend_device.pretend_device():
+        on_cpu = runs.get_all(several, store=Store(tmp_path / "cpu"), jobs=1)
+        (processes / str(os.getpid())).unlink()
+        several = [one.but(device="pretend") for one in several]
+        shared = runs.get_all(several, store=Store(tmp_path / "pretend"), jobs=2)
+    used = {file.name for file in processes.iterdir()}
+    assert str(os.getpid()) not in used
+    assert 1 <= len(used) <= 2
+    for here, there in zip(on_cpu, shared, strict=True):
+        assert read_json(there.folder / "provenance.json")["device"] == "pretend"
+        assert_array_equal(there.signals.logits, here.signals.logits)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "advice"), [(3, "3 models share the device.*--jobs 1"), (1, "smaller batch_size")]
+)
+def test_a_device_without_memory_for_so_many_says_what_to_do(jobs, advice):
+    error = torch.OutOfMemoryError("CUDA out of memory.")
+    assert re.search(f"CUDA out of memory.*{advice}", runs._reason(error, jobs))
+    assert runs._reason(ValueError("else"), jobs) == "ValueError: else"
+
+
+def test_a_model_that_finds_no_memory_fails_alone_and_with_advice(tiny, tmp_path, monkeypatch):
+    @dataclass(frozen=True)
+    class Large(Defense):
+        def loss(self, training, x, y):
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setitem(DEFENSES, "Large", Large)
+    pair = [tiny, tiny.but(defense=Large())]
+    with pytest.raises(runs.RunsFailedError, match="2 models share the device: train fewer"):
+        runs.get_all(pair, store=Store(tmp_path), jobs=2)
+    assert not runs.missing(tiny, store=Store(tmp_path)), "the other is kept"
 
 
 def test_the_sensitivity_is_the_same(both):

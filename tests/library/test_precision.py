@@ -134,6 +134,31 @@ def test_a_processor_without_bfloat16_says_so_and_goes_on(monkeypatch):
         pass
 
 
+def test_a_gpu_without_bfloat16_says_so_and_what_it_has(monkeypatch):
+    """A T4: torch imitates bfloat16 there."""
+    gpu = torch.device("cuda")
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: False)
+    with (
+        pytest.warns(UserWarning, match=r"This cuda has no bfloat16 .*precision='auto'"),
+        computing_in("bfloat16", network(), gpu),
+    ):
+        pass
+    assert resolve("auto", gpu) == "float16"
+
+
+@pytest.mark.parametrize("bits", ["bfloat16", "float16"])
+def test_a_device_without_fewer_bits_is_refused_with_what_it_has(bits):
+    nowhere = torch.device("meta")
+    model = network()
+    with (
+        pytest.raises(ValueError, match=r"float32 alone, found precision=.*precision='auto'"),
+        computing_in(bits, model, nowhere),
+    ):
+        pass
+    assert "forward" not in vars(model)
+    assert resolve("auto", nowhere) == "float32"
+
+
 def test_a_torch_without_onednn_is_not_asked_for_it(monkeypatch):
     """On Apple's processors torch.ops.mkldnn has no such function."""
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)

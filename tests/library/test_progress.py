@@ -120,3 +120,20 @@ def test_a_bar_says_how_long_it_will_take(bars):
         (bar,) = bars
         assert bar.format_dict["total"] == 10
         assert "<" in bar.format_meter(**bar.format_dict | {"elapsed": 5.0})  # elapsed<left
+
+
+def test_a_file_that_is_empty_for_a_moment_is_not_counted_twice(monkeypatch):
+    monkeypatch.setattr(progress, "POLL_SECONDS", 0)
+    looks = [2, 0, 3]
+
+    class Count:
+        def done(self):
+            return looks.pop(0)
+
+    class Finished:
+        def wait(self, seconds):
+            return len(looks) == 1
+
+    steps = []
+    progress._watch([Count()], lambda: steps.append(1), Finished())
+    assert len(steps) == 3

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from bench import attacks, data, defenses, past, sparsity, training
+from bench import attacks, data, defenses, past, shadows, sparsity, training
 from bench.timing import HEADING
 from paths import ROOT
 
 GROUPS = {
     "training": training,
+    "shadows": shadows,
     "past": past,
     "defenses": defenses,
     "sparsity": sparsity,
@@ -34,6 +35,9 @@ def main() -> None:
             print(row)
         if name == "sparsity":
             sparsity.print_exponents(rows)
+        if name == "shadows":
+            shadows.print_fast_bank()
+            shadows.print_costs()
         if name == "attacks":
             attacks.print_growth(ROOT / "data" / "figures" / "attack_cost.png")
 
