@@ -5,7 +5,7 @@ import pytest
 
 from bench import memory
 from mialib import signals
-from mialib.attacks import ATTACKS, AttackR, LiRA, RMIA, attack_r_scores, lira_scores
+from mialib.attacks import ATTACKS, RMIA, AttackR, LiRA, attack_r_scores, lira_scores
 from mialib.attacks.rmia import likelihood_ratios
 from mialib.bank import Bank
 from mialib.signals import Signals, record_slices
