@@ -64,7 +64,7 @@ teaching: $(READY)  ## the plans' tables in notebooks/teaching/README.md, and th
 	$(BIN)/python tools/plans.py
 	$(BIN)/python tools/teaching.py --to "$(or $(TO),nbgrader)" --out "build/$(or $(TO),nbgrader)"
 
-bench: $(READY) peers  ## speed, memory and growth, also beside other toolkits: benchmarks/RESULTS.md (ONLY="past data" prints some)
+bench: $(READY) $(if $(ONLY),,peers)  ## speed, memory and growth, also beside other toolkits: benchmarks/RESULTS.md (ONLY="past data" prints some)
 	PYTHONPATH=tools $(BIN)/python -m bench $(ONLY)
 
 peers: $(READY)  ## the environments of the other toolkits in build/peers, once (some minutes); what cannot be had is left out

@@ -32,7 +32,7 @@ NAMES_IN_FILES = {
     "record_index": "record",
 }
 EXTRA_IN_FILES = "more."  # what stands before the name of an extra column
-AT_A_TIME = 2**18  # how many numbers are worked on at once: 2 MB of float64, which a cache holds
+AT_A_TIME = 2**16  # numbers that are worked on at once: 0.5 MB of float64, which a cache holds
 FEWEST_AT_A_TIME = 512  # records in a slice, however many numbers each has
 
 

@@ -130,12 +130,13 @@ def fit_gaussian(
             'no variance to fit. Use variance="pooled", more models, or RMIA, which needs only one.'
         )
     models, queries, n = phi.shape
-    slices = [
-        center_and_squares(phi[..., records].astype(float), mask[:, records], center=center)
-        for records in record_slices(n, width=models * queries)
-    ]
-    middle = np.concatenate([one.center for one in slices], axis=1)
-    squares = np.concatenate([one.squares for one in slices], axis=1)
+    middle = np.empty((queries, n))
+    squares = np.empty((queries, n))
+    for records in record_slices(n, width=models * queries):
+        part = phi[..., records].astype(float)
+        found = center_and_squares(part, mask[:, records], center=center)
+        middle[:, records] = found.center
+        squares[:, records] = found.squares
     if variance == "pooled":
         squared_deviation = squares.sum(axis=1, keepdims=True) / freedom
     else:

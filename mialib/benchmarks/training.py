@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mialib import models, precision, profiles
+from mialib import models, precision, profiles, progress
 from mialib.benchmarks.timing import Row, fastest
 from mialib.data import Records
 from mialib.experiments import rehearsal
@@ -64,12 +64,13 @@ def fit_row(
     if records.x.ndim == 4:
         bare.to(memory_format=torch.channels_last)
     x, y = to_device(records, device)
-    seconds, baseline = fastest(
-        lambda: fit(trained, records, recipe, device=device),
-        lambda: bare_loop(bare, x, y, recipe),
-        rounds=rounds,
-        device=device,
-    )
+    with progress.silent():
+        seconds, baseline = fastest(
+            lambda: fit(trained, records, recipe, device=device),
+            lambda: bare_loop(bare, x, y, recipe),
+            rounds=rounds,
+            device=device,
+        )
     return Row(f"fit() against the bare loop, {name}, {precision}", seconds, baseline, AIM)
 
 

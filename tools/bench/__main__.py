@@ -1,4 +1,4 @@
-"""Without names: measure everything and write benchmarks/RESULTS.md. With names: print those groups."""
+"""Without names, measure all and write benchmarks/RESULTS.md; with names, print those groups."""
 
 from __future__ import annotations
 

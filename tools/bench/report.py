@@ -30,9 +30,9 @@ DRAWN = {
 HEAD = """\
 # Speed, memory and growth
 
-Written by `make bench` in one run. A ratio compares two pieces of work on the same arrays by turns, so a
-busy machine moves both; the seconds belong to this machine. Numbers that were not measured whole are
-marked as estimates.
+Written by `make bench` in one run. A ratio compares two pieces of work on the same arrays by turns,
+so a busy machine moves both; the seconds belong to this machine. Numbers that were not measured
+whole are marked as estimates.
 """
 Section = Callable[[Path], list[str]]  # the folder for pictures → lines of Markdown
 
@@ -75,8 +75,8 @@ def growth_section(folder: Path) -> list[str]:
     if steep:
         verdict = f"Steeper than expected: {', '.join(steep)}."
     return [
-        "Processor seconds at growing sizes; the exponent is the slope of their logarithms: 1 is linear, "
-        f"n log n about 1.1. {verdict}",
+        "Processor seconds at growing sizes; the exponent is the slope of their logarithms: 1 is "
+        f"linear, n log n about 1.1. {verdict}",
         "",
         f"![{picture.alt}](growth.png)",
         "",
@@ -117,9 +117,10 @@ def memory_section(folder: Path) -> list[str]:
     records, models, classes = memory.LARGE
     in_bank, of_bank, classes_of_bank = memory.BANK
     return [
-        f"{records:,} records, {models} references (φ in float32), {classes} classes; the last row begins with "
-        f"logits of {of_bank} models on {in_bank:,} records in {classes_of_bank} classes, and plays LiRA and RMIA. "
-        f"Each in a fresh process; the limit is {memory.LIMIT:,.0f} MB for the whole process.",
+        f"{records:,} records, {models} references (φ in float32), {classes} classes; the last row "
+        f"begins with logits of {of_bank} models on {in_bank:,} records in {classes_of_bank} "
+        "classes, and plays LiRA and RMIA. Each in a fresh process; the limit is "
+        f"{memory.LIMIT:,.0f} MB for the whole process.",
         "",
         *memory_table(memory.table()),
     ]
@@ -150,9 +151,11 @@ def comparison_lines(found: Comparison, folder: Path) -> list[str]:
     (folder / "peers.png").write_bytes(picture.png)
     versions = ", ".join(found.versions.values())
     return [
-        f"{versions}; each in an environment of its own, mialib and the toolkit by turns. Only the attack's own "
-        "call is timed; memory is what the call adds to its arrays at its peak. PrivacyGuard's LiRA is handed "
-        "means and deviations that somebody has computed, SACRO-ML's the φ of shadows that it would train.",
+        f"{versions}; each in an environment of its own, mialib and the toolkit by turns. Timed is "
+        "the way from φ or logits to scores; memory is what it adds to its arrays at its peak. "
+        "PrivacyGuard's LiRA takes the means and deviations of each record, which `np.nanmean` and "
+        "`np.nanstd` compute for it within the time; SACRO-ML's would train its own shadows, and "
+        "is timed from their φ on.",
         "",
         f"![{picture.alt}](peers.png)",
         "",

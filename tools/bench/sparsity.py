@@ -49,7 +49,7 @@ def layer_rows(n: int) -> list[Row]:
     rows = []
     for length in lengths(n):
         sparse = ButterflyLinear(chains.smallest(n, n, length))
-        for work, rounds in ((forward, 40_000), (both_ways, 20_000)):
+        for work, rounds in ((forward, 20_000), (both_ways, 10_000)):
             share = 100 * memory(sparse, x, work) / memory(dense, x, work)
             turns = fastest(partial(work, sparse, x), partial(work, dense, x), rounds=rounds // n)
             seconds, baseline = (turn / CALLS for turn in turns)

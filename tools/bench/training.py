@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from bench.timing import Row, fastest
-from mialib import data, metrics, models
+from mialib import data, metrics, models, progress
 from mialib.benchmarks.training import fit_row, noise_images
 from mialib.course.costs import one_thread
 from mialib.data import Records
@@ -22,7 +22,7 @@ CPU = torch.device("cpu")
 
 def rows() -> list[Row]:
     return [
-        fit_row("mlp", data.load("shoppers", size=4096), device=CPU),
+        fit_row("mlp", data.load("shoppers", size=4096), device=CPU, rounds=6),
         precision_row(noise_images(512)),
         bootstrap_row(),
     ]
@@ -32,7 +32,7 @@ def precision_row(records: Records) -> Row:
     """Where the processor has no bfloat16, the aim cannot be met."""
     network = models.build("resnet20", shape=records.x.shape[1:], classes=records.classes)
     fewer = Recipe(epochs=2, lr=0.01, precision="bfloat16")
-    with one_thread():
+    with one_thread(), progress.silent():
         seconds, baseline = fastest(
             lambda: fit(network, records, fewer, device="cpu"),
             lambda: fit(network, records, replace(fewer, precision="float32"), device="cpu"),
