@@ -338,8 +338,6 @@ def record_slices(n: int, *, width: int) -> Iterator[slice]:
     >>> list(record_slices(1500, width=2**18))
     [slice(0, 500, None), slice(500, 1000, None), slice(1000, 1500, None)]
     """
-    check_range(0, np.inf, whole=True, n=n)
-    check_range(1, np.inf, whole=True, width=width)
     longest = max(AT_A_TIME // width, FEWEST_AT_A_TIME)
     count = max(-(-n // longest), 1)
     ends = [n * place // count for place in range(count + 1)]

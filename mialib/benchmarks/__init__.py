@@ -1,7 +1,7 @@
 """How fast the library is on the machine at hand: what `mialib bench` measures and prints.
 
     measured = measure("auto")                  # some minutes on a CPU
-    print(as_text(measured))                    # the tables, then the line to send us
+    as_text(measured)                           # the tables, then the line to send us
 
 `fit` is compared with the bare loop in each precision that the device has, augmentation on tensors
 with the loader workers of most code, and starting with its limits. `timing` measures, `training`,

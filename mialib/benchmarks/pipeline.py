@@ -6,6 +6,8 @@ is done once for a whole training.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from PIL import Image
@@ -42,7 +44,8 @@ class Pictures(Dataset):
         return len(self.labels)
 
     def __getitem__(self, i: int) -> tuple[Tensor, int]:
-        return self.change(Image.fromarray(self.images[i])), int(self.labels[i])
+        changed: Any = self.change(Image.fromarray(self.images[i]))
+        return changed, int(self.labels[i])
 
 
 def pipeline_rows(device: torch.device, *, images: int = IMAGES) -> list[Row]:

@@ -5,8 +5,15 @@ import pytest
 
 from bench import memory
 from mialib import signals
-from mialib.attacks import ATTACKS, RMIA, AttackR, LiRA, attack_r_scores, lira_scores
-from mialib.attacks.rmia import likelihood_ratios
+from mialib.attacks import (
+    ATTACKS,
+    RMIA,
+    AttackR,
+    LiRA,
+    attack_r_scores,
+    likelihood_ratios,
+    lira_scores,
+)
 from mialib.bank import Bank
 from mialib.signals import Signals, record_slices
 from mialib.splits import in_out_mask

@@ -19,9 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mialib.attacks import ATTACKS, attack_r_scores, lira_scores, rmia_scores
+from mialib.attacks import (
+    ATTACKS,
+    attack_r_scores,
+    likelihood_ratios,
+    lira_scores,
+    rmia_scores,
+)
 from mialib.attacks.percentile import loss_of_phi
-from mialib.attacks.rmia import likelihood_ratios
 from mialib.bank import Bank
 from mialib.signals import Signals
 from paths import ROOT

@@ -39,8 +39,7 @@ def mialib_lira(a: Arrays) -> Work:
 
 
 def mialib_rmia(a: Arrays) -> Work:
-    from mialib.attacks import rmia_scores
-    from mialib.attacks.rmia import likelihood_ratios
+    from mialib.attacks import likelihood_ratios, rmia_scores
 
     def work() -> np.ndarray:
         ratio = likelihood_ratios(a["phi"], a["phi_references"], a["is_in"], online=True)

@@ -25,7 +25,6 @@ DRAWN = {
     "attack: LiRA": "LiRA, 16 references",
     "attack: RMIA": "RMIA, 16 references",
     "attack: Attack R": "Attack R, 16 references",
-    "metric: auc": "AUC",
 }
 HEAD = """\
 # Speed, memory and growth
