@@ -37,9 +37,13 @@ Section = Callable[[Path], list[str]]  # the folder for pictures → lines of Ma
 
 
 def write(rows: dict[str, list[Row]], failures: dict[str, str], path: Path = PAGE) -> None:
-    """The whole page; a section that fails is named with the reason."""
+    """The page, section by section, so that a run that is stopped leaves what it has.
+
+    A section that fails is named with the reason.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [HEAD]
+    lines = [HEAD, "## Against plain forms", "", *plain_forms(rows, failures), ""]
+    save(path, lines)
     for title, section in SECTIONS.items():
         print(f"{title} …", flush=True)
         try:
@@ -47,7 +51,10 @@ def write(rows: dict[str, list[Row]], failures: dict[str, str], path: Path = PAG
         except Exception as error:  # The other sections are worth having without it.
             body = [f"Left out: {type(error).__name__}: {error}"]
         lines += [f"## {title}", "", *body, ""]
-    lines += ["## Against plain forms", "", *plain_forms(rows, failures)]
+        save(path, lines)
+
+
+def save(path: Path, lines: list[str]) -> None:
     with atomically(path) as unfinished:
         unfinished.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 
