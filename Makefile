@@ -7,7 +7,7 @@ PROFILE ?= quick
 # One process for each core, at most eight; a file's tests stay together, so that they share what they trained.
 PARALLEL := -n auto --maxprocesses=8 --dist loadfile
 
-.PHONY: run test coverage soak colab site contact-sheet slides teaching lab notebooks dry-run photographs ledger badges bench clean
+.PHONY: run test coverage soak colab site contact-sheet slides teaching lab notebooks dry-run photographs ledger badges bench peers clean
 .DEFAULT_GOAL := run
 
 run: $(READY)  ## execute every lesson and write build/
@@ -64,8 +64,11 @@ teaching: $(READY)  ## the plans' tables in notebooks/teaching/README.md, and th
 	$(BIN)/python tools/plans.py
 	$(BIN)/python tools/teaching.py --to "$(or $(TO),nbgrader)" --out "build/$(or $(TO),nbgrader)"
 
-bench: $(READY)  ## speed, as ratios measured in one run (ONLY="past data" for some)
+bench: $(READY) $(if $(ONLY),,peers)  ## speed, memory and growth, also beside other toolkits: benchmarks/RESULTS.md (ONLY="past data" prints some)
 	PYTHONPATH=tools $(BIN)/python -m bench $(ONLY)
+
+peers: $(READY)  ## the environments of the other toolkits in build/peers, once (some minutes); what cannot be had is left out
+	-PYTHONPATH=tools $(BIN)/python -m bench.peers install build/peers
 
 clean:  ## remove the environment and what was built; trained runs under data/ stay
 	rm -rf $(VENV) build *.egg-info .coverage* .pytest_cache .ruff_cache .hypothesis

@@ -22,7 +22,13 @@ from numpy.typing import ArrayLike
 from mialib import shipped
 from mialib.errors import as_array, check_flag, check_range
 from mialib.foreign import listed, read_arrays, write_arrays
-from mialib.signals import Signals, as_rows, check_labels, check_not_probabilities
+from mialib.signals import (
+    Signals,
+    as_rows,
+    check_labels,
+    check_not_probabilities,
+    phi_of_checked,
+)
 
 KINDS = {"logits": "biuf", "labels": "iu", "is_member": "b", "views": "biuf", "x": "biuf"}
 POPULATION_IN_FILES = "population."  # what stands before the name of one of its arrays
@@ -85,8 +91,9 @@ class Bank:
 
     def _check_logits(self) -> None:
         check_labels(self.labels, self.logits.shape[2])
-        if not np.isfinite(self.logits).all():
-            is_bad = ~np.isfinite(self.logits).all(axis=(1, 2))
+        # One model after another: a mask of all would be half as large as the logits.
+        is_bad = np.array([not np.isfinite(logits).all() for logits in self.logits])
+        if is_bad.any():
             raise ValueError(
                 f"{is_bad.sum()} of {len(self)} models have NaN or infinite logits (the first is "
                 f"number {is_bad.argmax()}): they diverged. Train them anew, or leave them out."
@@ -161,7 +168,14 @@ class Bank:
         """LiRA's φ of every model on every view: (models, queries, n)."""
         if self._known_phi is not None:
             return self._known_phi
-        return np.stack([self.signals(model).phi() for model in range(len(self))])
+        models, n = self.is_member.shape
+        queries = 1 if self.views is None else 1 + self.views.shape[1]
+        phi = np.empty((models, queries, n))
+        for model in range(models):
+            phi[model, 0] = phi_of_checked(self.logits[model], self.labels)
+        if self.views is not None:
+            phi[:, 1:] = self.views
+        return phi
 
     def take(
         self, models: ArrayLike | slice | range, records: ArrayLike | slice = slice(None)
@@ -170,9 +184,9 @@ class Bank:
         models = as_rows(models, len(self), what="models")
         records = as_rows(records, len(self.labels), what="records")
         return Bank(
-            logits=self.logits[models][:, records],
+            logits=_part(self.logits, models, records),
             labels=self.labels[records],
-            is_member=self.is_member[models][:, records],
+            is_member=_part(self.is_member, models, records),
             views=None if self.views is None else self.views[models][:, :, records],
             population=None if self.population is None else self.population.take(models),
             x=None if self.x is None else self.x[records],
@@ -216,6 +230,13 @@ class Bank:
         """The arrays that are there, by name."""
         arrays = {name: getattr(self, name) for name in KINDS}
         return {name: array for name, array in arrays.items() if array is not None}
+
+
+def _part(table: np.ndarray, models: np.ndarray | slice, records: np.ndarray | slice) -> np.ndarray:
+    """Some models and records of a table (models, n, …), without a copy on the way."""
+    if isinstance(models, slice) or isinstance(records, slice):
+        return table[models][:, records]  # A slice is no copy.
+    return table[np.ix_(np.arange(len(table))[models], np.arange(table.shape[1])[records])]
 
 
 def load(name: str = "letters", *, views: bool = False) -> Bank:

@@ -10,8 +10,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ NAMES_IN_FILES = {
     "record_index": "record",
 }
 EXTRA_IN_FILES = "more."  # what stands before the name of an extra column
+AT_A_TIME = 2**16  # numbers that are worked on at once: 0.5 MB of float64, which a cache holds
+FEWEST_AT_A_TIME = 512  # records in a slice, however many numbers each has
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,19 +143,35 @@ class Signals:
 
     def loss(self) -> np.ndarray:
         """Cross-entropy of each record, in nats: (n,)."""
-        return -self.log_probabilities()[np.arange(len(self)), self.labels]
+
+        def minus_own(log_p: np.ndarray, labels: np.ndarray) -> np.ndarray:
+            return -log_p[np.arange(len(labels)), labels]
+
+        return self.in_slices(minus_own)
 
     def log_probabilities(self) -> np.ndarray:
         """Log-softmax of the logits in float64: (n, classes)."""
-        return scipy.special.log_softmax(self.logits.astype(np.float64), axis=1)
+        return _log_softmax(self.logits)
 
     def probabilities(self) -> np.ndarray:
         """Softmax of the logits: (n, classes)."""
         return np.exp(self.log_probabilities())
 
+    def in_slices(self, function: PerRecord) -> np.ndarray:
+        """One number per record from log-probabilities (k, classes) and labels (k,): (n,).
+
+        `function` is handed k records at a time, so that there is never a second table as large as
+        the logits.
+        """
+        numbers = [
+            function(_log_softmax(self.logits[records]), self.labels[records])
+            for records in record_slices(len(self), width=self.logits.shape[1])
+        ]
+        return np.concatenate(numbers)
+
     def phi(self) -> np.ndarray:
         """LiRA's φ of each record, and of its other views if there are any: (queries, n)."""
-        own = _phi(self.logits, self.labels)
+        own = phi_of_checked(self.logits, self.labels)
         if "views" not in self.extra:
             return own[None]
         views = self.extra["views"].astype(np.float64)  # (n, views)
@@ -244,6 +263,7 @@ class Signals:
 
 
 Shadows = Signals | Sequence[Signals]  # one shadow, or several
+PerRecord = Callable[[np.ndarray, np.ndarray], np.ndarray]  # log p and labels → (k,)
 
 
 def pool(shadows: Shadows) -> Signals:
@@ -284,17 +304,45 @@ def phi_from_logits(logits: ArrayLike, labels: ArrayLike) -> np.ndarray:
     array([800.])
     """
     checked = Signals(as_array(logits, what="logits"), as_array(labels, kind="iu", what="labels"))
-    return _phi(checked.logits, checked.labels)
+    return phi_of_checked(checked.logits, checked.labels)
 
 
-def _phi(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def phi_of_checked(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """φ of logits (n, classes) and labels (n,) that were checked before: (n,)."""
     if logits.shape[1] < 2:
         raise ValueError("φ compares the label's class with the others; one class alone has none.")
+    phi = np.empty(len(labels))
+    for records in record_slices(len(labels), width=logits.shape[1]):
+        phi[records] = _phi_of_slice(logits[records], labels[records])
+    return phi
+
+
+def _phi_of_slice(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     rows = np.arange(len(labels))
     others = np.array(logits, np.float64)  # A copy, in which the label's own class is struck out.
     own = others[rows, labels]
     others[rows, labels] = -np.inf
     return own - scipy.special.logsumexp(others, axis=-1)
+
+
+def _log_softmax(logits: np.ndarray) -> np.ndarray:
+    return scipy.special.log_softmax(logits.astype(np.float64), axis=1)
+
+
+def record_slices(n: int, *, width: int) -> Iterator[slice]:
+    """Slices of n records, nearly alike in length, of about `AT_A_TIME` numbers each.
+
+    `width` is how many numbers a record has: classes, or reference models. Work on one slice after
+    another needs little memory, and what it works on stays in the processor's cache.
+
+    >>> list(record_slices(1500, width=2**18))
+    [slice(0, 500, None), slice(500, 1000, None), slice(1000, 1500, None)]
+    """
+    longest = max(AT_A_TIME // width, FEWEST_AT_A_TIME)
+    count = max(-(-n // longest), 1)
+    ends = [n * place // count for place in range(count + 1)]
+    for start, stop in pairwise(ends):
+        yield slice(start, stop)
 
 
 def loss_gap(signals: Signals) -> float:

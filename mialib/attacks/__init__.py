@@ -33,7 +33,7 @@ from mialib.attacks.neural import NeuralCrl, NeuralPast
 from mialib.attacks.percentile import AttackP, AttackR, attack_r_scores
 from mialib.attacks.quantile import QMIA
 from mialib.attacks.registry import SHADOW_SUITE, Suite, suite
-from mialib.attacks.rmia import RMIA, rmia_scores
+from mialib.attacks.rmia import RMIA, likelihood_ratios, rmia_scores
 from mialib.attacks.threshold import (
     METRICS,
     BoundaryDistance,
@@ -72,6 +72,7 @@ __all__ = [
     "attack_r_scores",
     "best_threshold",
     "game",
+    "likelihood_ratios",
     "lira_scores",
     "loss_score",
     "rmia_scores",

@@ -18,7 +18,7 @@ from mialib.attacks.base import Need, UnplayableError
 from mialib.attacks.reference import ReferenceAttack, answers, checked_tables, count_models
 from mialib.bank import Bank
 from mialib.errors import check_choice, check_flag
-from mialib.signals import Signals
+from mialib.signals import Signals, record_slices
 
 SMALLEST_DEVIATION = 1e-6  # Models that all answer alike must not divide by zero.
 
@@ -121,10 +121,6 @@ def fit_gaussian(
 ) -> Gaussian:
     """The Gaussian of φ (models, queries, n) over the models in `mask` (models, n)."""
     counts = count_models(mask, side)
-    weight = mask.astype(float)
-    mean = np.einsum("mn,mqn->qn", weight, phi) / counts
-    residuals = phi - mean
-    squares = np.einsum("mn,mqn->qn", weight, np.square(residuals, out=residuals))
     freedom = counts - 1
     if variance == "pooled":
         freedom = np.broadcast_to(freedom.sum(), counts.shape)
@@ -133,17 +129,41 @@ def fit_gaussian(
             f"{(freedom == 0).sum()} records are {side} fewer than two reference models: there is "
             'no variance to fit. Use variance="pooled", more models, or RMIA, which needs only one.'
         )
+    models, queries, n = phi.shape
+    middle = np.empty((queries, n))
+    squares = np.empty((queries, n))
+    for records in record_slices(n, width=models * queries):
+        part = phi[..., records].astype(float)
+        found = center_and_squares(part, mask[:, records], center=center)
+        middle[:, records] = found.center
+        squares[:, records] = found.squares
     if variance == "pooled":
         squared_deviation = squares.sum(axis=1, keepdims=True) / freedom
     else:
         squared_deviation = squares / counts
-    middle = mean
-    if center == "median":
-        middle = np.nanmedian(np.where(mask[:, None], phi, np.nan), axis=0)
     return Gaussian(middle, np.sqrt(squared_deviation).clip(SMALLEST_DEVIATION))
+
+
+class Moments(NamedTuple):
+    """Of the φ of some models, for each query and record: (queries, k)."""
+
+    center: np.ndarray  # their mean or median
+    squares: np.ndarray  # the sum of their squared distances from the mean
+
+
+def center_and_squares(phi: np.ndarray, mask: np.ndarray, *, center: str) -> Moments:
+    """Of φ (models, queries, k) over the models in `mask` (models, k)."""
+    weight = mask.astype(float)
+    mean = np.einsum("mn,mqn->qn", weight, phi) / mask.sum(axis=0)
+    residuals = phi - mean
+    squares = np.einsum("mn,mqn->qn", weight, np.square(residuals, out=residuals))
+    if center == "mean":
+        return Moments(mean, squares)
+    median = np.nanmedian(np.where(mask[:, None], phi, np.nan), axis=0)
+    return Moments(median, squares)
 
 
 def raw_deviation(phi: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """One deviation of all φ (models, queries, n) in `mask` (models, n), around one mean."""
     everywhere = np.broadcast_to(mask[:, None], phi.shape)
-    return phi[everywhere].std()
+    return phi[everywhere].astype(float).std()

@@ -16,7 +16,7 @@ from mialib.attacks.base import FittedAttack, Need, check_target
 from mialib.attacks.reference import ReferenceAttack, answers, checked_tables, count_models
 from mialib.attacks.threshold import best_threshold
 from mialib.bank import Bank
-from mialib.signals import Signals
+from mialib.signals import Signals, record_slices
 
 LARGEST_LOSS = 1000.0  # the loss at which a percentile is 1
 
@@ -35,13 +35,17 @@ class AttackR(ReferenceAttack):
 
     def scores(self, references: Bank, target: Signals) -> np.ndarray:
         phi = answers(references, target)
-        loss = loss_of_phi(phi.target)
-        reference_losses = loss_of_phi(phi.references)
-        by_query = [
-            attack_r_scores(loss[query], reference_losses[:, query], references.is_member)
-            for query in range(len(loss))
-        ]
-        return np.mean(by_query, axis=0)
+        is_in = references.is_member
+        count_models(~is_in, "OUT of")
+        scores = np.empty(phi.target.shape)
+        for records in record_slices(len(target), width=len(references)):
+            for query in range(len(scores)):
+                scores[query, records] = attack_r_scores(
+                    loss_of_phi(phi.target[query, records]),
+                    loss_of_phi(phi.references[:, query, records]),
+                    is_in[:, records],
+                )
+        return scores.mean(axis=0)
 
 
 def loss_of_phi(phi: np.ndarray) -> np.ndarray:
@@ -59,13 +63,27 @@ def attack_r_scores(loss: ArrayLike, reference_losses: ArrayLike, is_in: ArrayLi
         tied = places == loss
         score = -(steps[tied].mean() if tied.any() else np.interp(loss, places, steps))
 
-    The code does so for all records at once.
+    The code does so for many records at once.
     """
     tables = checked_tables(loss, reference_losses, is_in, finite=False)
     out_models = count_models(~tables.is_in, "OUT of")
-    own = tables.target[0].clip(0, LARGEST_LOSS)
-    losses = tables.references[:, 0].clip(0, LARGEST_LOSS)
-    out_losses = np.where(tables.is_in, LARGEST_LOSS, losses)
+    scores = np.empty(len(out_models))
+    for records in record_slices(len(scores), width=len(tables.references)):
+        scores[records] = _attack_r_slice(
+            tables.target[0, records],
+            tables.references[:, 0, records].astype(float),
+            tables.is_in[:, records],
+            out_models[records],
+        )
+    return scores
+
+
+def _attack_r_slice(
+    loss: np.ndarray, reference_losses: np.ndarray, is_in: np.ndarray, out_models: np.ndarray
+) -> np.ndarray:
+    own = loss.clip(0, LARGEST_LOSS)
+    losses = reference_losses.clip(0, LARGEST_LOSS)
+    out_losses = np.where(is_in, LARGEST_LOSS, losses)
     zero = np.zeros_like(own)
     largest = np.full_like(own, LARGEST_LOSS)
     places = np.vstack([zero, out_losses, largest])  # (models + 2, n)

@@ -135,9 +135,13 @@ class Tables(NamedTuple):
 def checked_tables(
     target: ArrayLike, references: ArrayLike, is_in: ArrayLike, *, finite: bool = True
 ) -> Tables:
-    """The arrays of a reference attack in their full shapes, or what is wrong with them."""
+    """The arrays of a reference attack in their full shapes, or what is wrong with them.
+
+    The references keep their type: a copy of all in float64 could be larger than the memory. Who
+    computes with them converts one slice of the records after another.
+    """
     target = np.atleast_2d(as_array(target, what="target").astype(float))
-    references = as_array(references, what="references").astype(float)
+    references = as_array(references, what="references")
     is_in = as_array(is_in, kind="b", what="is_in")
     if references.ndim == 2:
         references = references[:, None]  # (models, n) → (models, 1, n)
@@ -149,7 +153,7 @@ def checked_tables(
             f"{references.shape} and {is_in.shape}."
         )
     accepted = np.isfinite if finite else _is_number
-    bad = int((~accepted(target)).sum() + (~accepted(references)).sum())
+    bad = sum(int((~accepted(table)).sum()) for table in (target, *references))
     if bad:
         raise ValueError(
             f"{bad} values are NaN or infinite. Compute them from logits, where they stay finite."

@@ -1,6 +1,7 @@
 """RMIA, the robust membership inference attack: how much of a population does a record beat?
 
     RMIA(gamma=2.0).fit(references).score(target)
+    rmia_scores(likelihood_ratios(phi, phi_references, is_in), likelihood_ratios(z, z_references))
 
 score(x) = Pr_z[ (Pr(x | θ) / Pr(x)) / (Pr(z | θ) / Pr(z)) ≥ γ ] over records z of a population that
 no model holds. Pr(x | θ) is the target's p_y, Pr(x) its mean over references: Zarifzadeh and others
@@ -14,10 +15,10 @@ import scipy
 from numpy.typing import ArrayLike
 
 from mialib.attacks.base import Need
-from mialib.attacks.reference import ReferenceAttack, answers, count_models
+from mialib.attacks.reference import ReferenceAttack, answers, checked_tables, count_models
 from mialib.bank import Bank
 from mialib.errors import as_array, check_flag, check_range, plain_number
-from mialib.signals import Signals
+from mialib.signals import Signals, record_slices
 
 TINY = np.finfo(np.float64).tiny  # Where Pr(x) rounds to 0, this is divided by instead.
 
@@ -48,31 +49,71 @@ class RMIA(ReferenceAttack):
     def scores(self, references: Bank, target: Signals) -> np.ndarray:
         x = answers(references, target)
         z = answers(references.population, target.population, of="population")
-        ratio_x = self._ratio(x.target, self._prior(x.references, references.is_member))
-        ratio_z = self._ratio(z.target, self._offline_prior(p_y(z.references).mean(axis=0)))
+        ratio_x = likelihood_ratios(
+            x.target,
+            x.references,
+            references.is_member,
+            online=self.online,
+            offline_a=self.offline_a,
+        )
+        ratio_z = likelihood_ratios(z.target, z.references, offline_a=self.offline_a)
         by_query = [
             rmia_scores(of_x, of_z, gamma=self.gamma)
             for of_x, of_z in zip(ratio_x, ratio_z, strict=True)
         ]
         return np.mean(by_query, axis=0)
 
-    def _ratio(self, phi: np.ndarray, prior: np.ndarray) -> np.ndarray:
-        """Pr(x | θ) / Pr(x): (queries, n)."""
-        return p_y(phi) / prior.clip(TINY)
 
-    def _prior(self, reference_phi: np.ndarray, is_in: np.ndarray) -> np.ndarray:
-        """Pr(x), from all references, or guessed from those that do not hold x: (queries, n)."""
-        p = p_y(reference_phi)
-        if self.online:
-            return p.mean(axis=0)
-        out = ~is_in
-        mean_out = np.einsum("mn,mqn->qn", out.astype(float), p) / count_models(out, "OUT of")
-        return self._offline_prior(mean_out)
+def likelihood_ratios(
+    phi: ArrayLike,
+    reference_phi: ArrayLike,
+    is_in: ArrayLike | None = None,
+    *,
+    online: bool = False,
+    offline_a: float = 0.3,
+) -> np.ndarray:
+    """Pr(x | θ) / Pr(x) from φ, in the shape of `phi`: (n,) or (queries, n).
 
-    def _offline_prior(self, mean_out: np.ndarray) -> np.ndarray:
-        """Pr(x) ≈ ½((1 + a)·p̄_out + (1 − a))."""
-        a = self.offline_a
-        return 0.5 * ((1 + a) * mean_out + (1 - a))
+    `reference_phi` is (models, n) or (models, queries, n). `is_in` (models, n) says who holds which
+    record; without it nobody holds any, as in a population, which is always offline. The settings
+    are those of `RMIA`.
+    """
+    check_flag(online=online)
+    check_range(0, 1, offline_a=offline_a)
+    phi = as_array(phi, what="target")
+    reference_phi = as_array(reference_phi, what="references")
+    if is_in is None:
+        nobody = np.zeros(reference_phi.shape[:1] + phi.shape[-1:], bool)
+        tables = checked_tables(phi, reference_phi, nobody, finite=False)
+        prior = offline_prior(mean_p(tables.references), offline_a)
+    else:
+        tables = checked_tables(phi, reference_phi, is_in, finite=False)
+        if online:
+            prior = mean_p(tables.references)
+        else:
+            prior = offline_prior(mean_p(tables.references, ~tables.is_in), offline_a)
+    ratios = p_y(tables.target) / prior.clip(TINY)
+    return ratios.reshape(phi.shape)
+
+
+def mean_p(reference_phi: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
+    """The mean p_y of all models, or of those in `mask` (models, n): (queries, n)."""
+    counts = None if mask is None else count_models(mask, "OUT of")
+    models, queries, n = reference_phi.shape
+    mean = np.empty((queries, n))
+    for records in record_slices(n, width=models * queries):
+        p = p_y(reference_phi[..., records].astype(float))
+        if mask is None or counts is None:
+            mean[:, records] = p.mean(axis=0)
+        else:
+            weight = mask[:, records].astype(float)
+            mean[:, records] = np.einsum("mn,mqn->qn", weight, p) / counts[records]
+    return mean
+
+
+def offline_prior(mean_out: np.ndarray, a: float) -> np.ndarray:
+    """Pr(x) ≈ ½((1 + a)·p̄_out + (1 − a))."""
+    return 0.5 * ((1 + a) * mean_out + (1 - a))
 
 
 def p_y(phi: np.ndarray) -> np.ndarray:

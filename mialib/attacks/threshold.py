@@ -41,13 +41,12 @@ def confidence_score(signals: Signals) -> np.ndarray:
 
 def max_confidence_score(signals: Signals) -> np.ndarray:
     """The probability of the predicted class; needs no label."""
-    return signals.probabilities().max(axis=1)
+    return signals.in_slices(lambda log_p, _: np.exp(log_p).max(axis=1))
 
 
 def entropy_score(signals: Signals) -> np.ndarray:
     """Minus the entropy of the output; needs no label."""
-    log_p = signals.log_probabilities()
-    return (np.exp(log_p) * log_p).sum(axis=1)
+    return signals.in_slices(lambda log_p, _: (np.exp(log_p) * log_p).sum(axis=1))
 
 
 def modified_entropy_score(signals: Signals) -> np.ndarray:
@@ -55,13 +54,16 @@ def modified_entropy_score(signals: Signals) -> np.ndarray:
 
     Unlike the entropy it knows the label: sure and wrong is far from sure and right.
     """
-    log_p = signals.log_probabilities()
+    return signals.in_slices(_minus_modified_entropy)
+
+
+def _minus_modified_entropy(log_p: np.ndarray, labels: np.ndarray) -> np.ndarray:
     p = np.exp(log_p)
-    rows = np.arange(len(signals))
+    rows = np.arange(len(labels))
     log_not_p = np.log(np.maximum(1 - p, 1e-30))  # as in the authors' code: log 0 is −69, not −∞
     terms = p * log_not_p
     own_terms = (1 - p) * log_p
-    terms[rows, signals.labels] = own_terms[rows, signals.labels]
+    terms[rows, labels] = own_terms[rows, labels]
     return terms.sum(axis=1)
 
 

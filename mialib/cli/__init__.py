@@ -1,4 +1,4 @@
-"""The commands: `mialib audit · run · plans · bank · reproduce · ledger · doctor`.
+"""The commands: `mialib audit · run · plans · bank · reproduce · ledger · bench · doctor`.
 
 `python -m mialib` is the same.
 
@@ -10,6 +10,7 @@
     mialib reproduce                        # every figure and table of the papers: state and cost
     mialib reproduce past-fig-3 --profile cpu       # make one, beside the published numbers
     mialib ledger                           # one row per published result
+    mialib bench                            # how fast it is on this device
     mialib doctor                           # versions, device, store
 
 Every command says beforehand what it will do, and goes on where it was stopped.
@@ -22,7 +23,7 @@ import sys
 from collections.abc import Sequence
 
 from mialib import doctor, profiles
-from mialib.cli import auditing, reproducing, running
+from mialib.cli import auditing, benchmarking, reproducing, running
 from mialib.clusters import ClusterError
 from mialib.experiments import banks, plans
 
@@ -94,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     account = commands.add_parser("ledger", help="every published result and where we stand")
     account.add_argument("--write", metavar="PAGE", help="write the readable page to this file")
     account.set_defaults(command=reproducing.print_ledger)
+    benchmarking.add_command(commands)
     health = commands.add_parser("doctor", help="versions, device and store")
     health.set_defaults(command=_doctor)
     return parser

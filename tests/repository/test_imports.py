@@ -205,6 +205,7 @@ def test_every_module_opens_with_a_map():
             [
                 "mialib.doctor",
                 "mialib.cli.auditing",
+                "mialib.cli.benchmarking",
                 "mialib.cli.running",
                 "mialib.cli.reproducing",
                 "mialib.cli",

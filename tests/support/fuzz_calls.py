@@ -848,6 +848,9 @@ CALLS = {
     "mialib.attacks.rmia.rmia_scores": lambda: Call(
         attacks.rmia_scores, np.exp(scores()), np.exp(scores())
     ),
+    "mialib.attacks.rmia.likelihood_ratios": lambda: Call(
+        attacks.likelihood_ratios, scores(), np.tile(scores(), (8, 1)), small_bank().is_member
+    ),
     "mialib.attacks.percentile.attack_r_scores": lambda: Call(
         attacks.attack_r_scores, scores(), np.tile(scores(), (8, 1)), small_bank().is_member
     ),

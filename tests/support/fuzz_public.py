@@ -2,8 +2,8 @@
 
 Public is what a package offers in its `__init__` (`attacks`, `data`, `defenses`), and of any other
 module whatever has no underscore. `mialib.course` is not asked: its functions are called by
-lessons; nor are `mialib.reproductions` and `mialib.cli`, which the shell calls. A method stands
-under the class that defines it, so what all defenses share is asked once.
+lessons; nor are `mialib.benchmarks`, `mialib.reproductions` and `mialib.cli`, which the shell
+calls. A method stands under the class that defines it, so what all defenses share is asked once.
 """
 
 import dataclasses
@@ -17,7 +17,12 @@ from torch import nn
 
 import mialib
 
-CALLED_BY_OTHERS = ("mialib.course", "mialib.reproductions", "mialib.cli")
+CALLED_BY_OTHERS = (
+    "mialib.benchmarks",
+    "mialib.course",
+    "mialib.reproductions",
+    "mialib.cli",
+)
 # Handed out by the training loop and by torch, never called by a user.
 HOOKS = {
     *("prepare", "start_epoch", "batches", "loss", "after_backward", "after_step", "end_epoch"),
@@ -31,6 +36,9 @@ NO_DOORS = {
     "mialib.defenses.past.Past.shrink": "called by the hooks on the network's own weights",
     "mialib.defenses.stopping.BestCheckpoint.value": "called by the hooks",
     "mialib.defenses.stopping.EarlyStopping.value": "called by the hooks",
+    "mialib.signals.Signals.in_slices": "called by metrics with functions of their own",
+    "mialib.signals.phi_of_checked": "called on logits that `Signals` or `Bank` has checked",
+    "mialib.signals.record_slices": "called on the sizes of arrays that were checked",
     "mialib.splits.Positions.side": "called by `Sides`, which the schemes make",
     "mialib.splits.Sides": "made by the schemes",
     "mialib.models.Block": "a piece of the networks that `build` makes",

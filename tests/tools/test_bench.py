@@ -1,5 +1,7 @@
 """The benchmarks measure something: each group is whole, and its cheapest row is a ratio."""
 
+import inspect
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -7,17 +9,33 @@ import pytest
 import torch
 
 from bench import __main__ as command
-from bench import attacks, shadows, training
+from bench import attacks, growth, memory, peers, report, shadows, training
+from bench.growth import Growth
 from bench.timing import Row, fastest
-from mialib import bank
-from mialib.attacks import RMIA
+from mialib import bank, metrics
+from mialib.attacks import ATTACKS, RMIA
 from mialib.configurations import Configuration
 from mialib.query import to_device
 from mialib.training import Recipe
 
+SIZES = (1_000, 2_000, 4_000)
+FEW = (100, 200, 400)  # for what learns a network
+LEARNED = (
+    "neural (PAST)",
+    "neural (CRL)",
+    "discriminator",
+    "rotation (PAST)",
+    "translation (PAST)",
+    "rotation",
+    "translation",
+    "trajectory",
+    "QMIA",
+)
+
 
 def test_every_group_can_be_asked_for_its_rows():
     assert list(command.GROUPS) == "training shadows past defenses sparsity attacks data".split()
+    assert set(command.SLOW) <= set(command.GROUPS)
     assert all(callable(group.rows) for group in command.GROUPS.values())
 
 
@@ -70,24 +88,111 @@ def test_a_fast_bank_that_is_not_there_is_asked_for(monkeypatch, tmp_path, capsy
     assert 'mialib bank --profile cpu --experiment "bank fast" makes it' in capsys.readouterr().out
 
 
-def test_the_growth_of_the_attacks_is_drawn(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(attacks, "SIZES", [100, 200, 400])
-    attacks.print_growth(tmp_path / "growth.png")
-    assert (tmp_path / "growth.png").stat().st_size > 1000
-    assert "RMIA" in capsys.readouterr().out
-
-
 def test_a_ratio_below_its_aim_is_said():
     assert str(Row("slow", seconds=2.0, baseline=1.0, aim=0.9)).endswith("missed")
     assert not str(Row("fast", seconds=1.0, baseline=1.0, aim=0.9)).endswith("missed")
 
 
-def test_the_fastest_of_several_turns_counts():
+def test_the_fastest_of_several_turns_counts(monkeypatch):
     seconds = iter([0.0, 3.0, 3.0, 4.0])
+    monkeypatch.setattr("mialib.benchmarks.timing.time.perf_counter", lambda: next(seconds))
+    assert np.allclose(fastest(lambda: None, rounds=2), [1.0])
 
-    def clock():
-        return next(seconds)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bench.timing.time.perf_counter", clock)
-        assert np.allclose(fastest(lambda: None, rounds=2), [1.0])
+# Growth
+
+
+def test_every_attack_and_every_metric_of_records_is_among_the_jobs():
+    names = set(growth.jobs())
+    assert {f"attack: {name}" for name in ATTACKS} <= names
+    functions = inspect.getmembers(metrics, inspect.isfunction)
+    public = {
+        name
+        for name, function in functions
+        if not name.startswith("_") and function.__module__ == metrics.__name__
+    }
+    assert public == set(growth.METRICS) | growth.WITHOUT_RECORDS
+
+
+@pytest.mark.parametrize("what", [name for name in growth.jobs() if "audit" not in name])
+def test_nothing_grows_clearly_faster_than_n_log_n(what):
+    is_learned = what.removeprefix("attack: ") in LEARNED
+    sizes, rounds = (FEW, 1) if is_learned else (SIZES, 3)
+    job = growth.jobs()[what]
+    # A neighbour's noise can make one measurement steep, not three.
+    tries = (growth.grown(what, job, sizes=sizes, rounds=rounds) for _ in range(3))
+    assert any(not found.is_too_steep for found in tries)
+
+
+def test_what_is_quadratic_is_found():
+    def all_pairs(n: int):
+        values = np.arange(n, dtype=float)
+        return lambda: (values[:, None] < values).sum()
+
+    assert growth.grown("pairs", all_pairs, sizes=(500, 1_000, 2_000, 4_000)).is_too_steep
+
+
+def test_an_exponent_is_the_slope_of_the_logarithms():
+    sizes = (10, 100, 1_000, 10_000)
+    square = Growth("square", sizes, tuple(1e-9 * n**2 for n in sizes))
+    assert square.exponent == pytest.approx(2)
+    assert square.is_too_steep
+    assert "too steep" in growth.as_line(square)
+
+
+def test_growth_is_drawn_and_told():
+    found = [
+        Growth(what, growth.SIZES, tuple(1e-6 * n for n in growth.SIZES)) for what in report.DRAWN
+    ]
+    assert len(report.growth_picture(found).png) > 1000
+    table = report.growth_table(found)
+    assert len(table) == len(found) + 2
+    assert "1.00" in table[2]
+
+
+# The page
+
+
+def test_a_section_or_a_group_that_fails_is_left_out_with_the_reason(tmp_path, monkeypatch):
+    def broken(folder):
+        raise OSError("no room")
+
+    monkeypatch.setattr(report, "SECTIONS", {"Memory": broken})
+    page = tmp_path / "RESULTS.md"
+    report.write({"a": [Row("work", 1.0, 2.0, 1)]}, {"past": "some minutes"}, page)
+    text = page.read_text(encoding="utf-8")
+    assert "Left out: OSError: no room" in text
+    assert "| work | 1 s | 2 s | 2 | 1 |" in text
+    assert "left out: past (some minutes)" in text
+
+
+def test_a_peak_over_the_limit_is_said():
+    over, under = report.memory_table(
+        [memory.Peak("LiRA", 1.0, 2500.0, 10.0), memory.Peak("RMIA", 1.0, 500.0, 10.0)]
+    )[2:]
+    assert "over the limit" in over
+    assert "over the limit" not in under
+
+
+def test_missed_aims_against_other_toolkits_are_said():
+    cell = peers.Cell("tf", "LiRA", 10_000, 16)
+    fast = peers.Compared(cell, peers.Side(1.0, 5.0), peers.Side(20.0, 9.0), 0.0, 1.0)
+    assert report.misses(fast) == []
+    slow = fast._replace(peer=peers.Side(9.0, 1.0), auc_difference=0.1)
+    assert [sentence.split(": ")[1] for sentence in report.misses(slow)] == [
+        "the scores differ, rank correlation 1.000000",
+        "9 times as fast, the aim is 10",
+        "5.0 MB, the toolkit 1.0 MB",
+    ]
+
+
+def test_the_page_has_no_paths_and_its_pictures_have_alt_texts():
+    text = report.PAGE.read_text(encoding="utf-8")
+    assert os.sep + "home" not in text
+    assert "/tmp" not in text
+    pictures = [line for line in text.splitlines() if line.startswith("![")]
+    assert pictures
+    for line in pictures:
+        alt, _, name = line.removeprefix("![").removesuffix(")").partition("](")
+        assert len(alt) > 40
+        assert (report.PAGE.parent / name).exists()

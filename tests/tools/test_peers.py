@@ -5,12 +5,14 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import peers
+from bench import peers as compared_peers
 from mialib import attacks, metrics
 
 KEPT = json.loads(peers.RECORD.read_text(encoding="utf-8"))
@@ -99,3 +101,52 @@ def test_the_peer_finds_it_again(peer, tmp_path):
     assert json.loads(done.stdout)["auc"] == pytest.approx(
         [row["peer_auc"] for row in ROWS if row["peer"] == peer], abs=1e-6
     )
+
+
+# Time and memory beside them: tools/bench/peers.py
+
+
+def test_a_toolkit_without_an_environment_is_left_out_with_the_command(tmp_path):
+    found = compared_peers.compare(tmp_path)
+    assert found.cells == []
+    assert set(found.skipped) == set(compared_peers.NAMES.values())
+    assert all("make peers" in reason for reason in found.skipped.values())
+
+
+def test_what_is_larger_than_a_cell_over_the_cap_is_not_tried(tmp_path, monkeypatch):
+    tried = []
+
+    def compare_cell(folder, cell, cap):
+        tried.append((cell.records, cell.references))
+        raise subprocess.TimeoutExpired("peer", cap)
+
+    monkeypatch.setattr(compared_peers, "compare_cell", compare_cell)
+    found = compared_peers.Comparison()
+    cells = compared_peers.cells_of("sacro", records=(10, 20), references=(8, 4))
+    compared_peers.compare_peer(found, tmp_path, cells, cap=1.0)
+    assert tried == [(10, 8), (10, 4)]
+    assert len(found.skipped) == 4
+
+
+@pytest.mark.parametrize("attack", ["LiRA", "RMIA", "loss", "correctness"])
+def test_a_cell_of_mialib_beside_itself_is_equal(attack, tmp_path, monkeypatch):
+    monkeypatch.setattr(compared_peers, "TURNS", 1)
+    arrays = tmp_path / "arrays.npz"
+    compared_peers.write_arrays(arrays, 300, 4)
+    own = compared_peers.run(
+        Path(sys.executable), "mialib", attack, arrays, tmp_path / "scores.npy", 60
+    )
+    assert own.seconds > 0
+    scores = np.load(tmp_path / "scores.npy")
+    assert metrics.auc(scores, np.load(arrays)["is_member"]) > 0.55
+
+
+@pytest.mark.skipif(
+    not FOLDER, reason="optional: set MIALIB_PEERS to a folder of environments, see tools/peers.py"
+)
+@pytest.mark.parametrize("peer", compared_peers.ATTACKS)
+def test_the_toolkit_gives_equal_scores_on_a_small_cell(peer):
+    if not compared_peers.python_of(Path(FOLDER), peer).exists():
+        pytest.skip(f"no environment {peer} in MIALIB_PEERS; `make peers` makes it")
+    for cell in compared_peers.cells_of(peer, records=(500,), references=(8,)):
+        assert compared_peers.compare_cell(Path(FOLDER), cell, 60).is_equal

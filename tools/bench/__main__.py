@@ -1,12 +1,12 @@
-"""Print the rows of every group, or of those that are named."""
+"""Without names, measure all and write benchmarks/RESULTS.md; with names, print those groups."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from bench import attacks, data, defenses, past, shadows, sparsity, training
-from bench.timing import HEADING
-from paths import ROOT
+from bench import attacks, data, defenses, growth, past, report, shadows, sparsity, training
+from bench.timing import HEADING, Row
 
 GROUPS = {
     "training": training,
@@ -17,29 +17,72 @@ GROUPS = {
     "attacks": attacks,
     "data": data,
 }
+# What trains for minutes is measured when it is named, and not for the page.
+SLOW = ("past", "defenses")
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("groups", nargs="*", help=f"some of: {', '.join(GROUPS)}")
-    chosen = parser.parse_args().groups or list(GROUPS)
-    unknown = set(chosen) - set(GROUPS)
+    names = [*GROUPS, "growth", "peers", "memory"]
+    parser.add_argument("groups", nargs="*", help=f"some of: {', '.join(names)}")
+    parser.add_argument("--out", type=Path, default=report.PAGE, help="the page that is written")
+    chosen = parser.parse_args(arguments)
+    unknown = set(chosen.groups) - set(names)
     if unknown:
         parser.error(
-            f"there is no group {', '.join(sorted(unknown))}; choose from {', '.join(GROUPS)}"
+            f"there is no group {', '.join(sorted(unknown))}; choose from {', '.join(names)}"
         )
+    if chosen.groups:
+        show(chosen.groups)
+    else:
+        write_page(chosen.out)
+
+
+def show(names: list[str]) -> None:
+    """Print the rows of these groups."""
+    for name in names:
+        if name == "growth":
+            for what, job in growth.jobs().items():
+                print(growth.as_line(growth.grown(what, job)), flush=True)
+        elif name == "peers":
+            print("\n".join(report.peers_section(report.PAGE.parent)))
+        elif name == "memory":
+            print("\n".join(report.memory_section(report.PAGE.parent)))
+        else:
+            print(HEADING)
+            print_rows(name)
+    if "sparsity" in names:
+        for one in sparsity.growth():
+            print(growth.as_line(one))
+    if "shadows" in names:
+        shadows.print_fast_bank()
+        shadows.print_costs()
+    if "attacks" in names:
+        what, seconds = attacks.whole_suite()
+        print(f"\n{what:<74}{seconds:>9.4f}s")
+
+
+def print_rows(name: str) -> list[Row]:
+    rows = GROUPS[name].rows()
+    for row in rows:
+        print(row, flush=True)
+    return rows
+
+
+def write_page(path: Path) -> None:
+    """Every group but the slow ones, then the sections of the page; about ten minutes."""
+    rows: dict[str, list[Row]] = {}
+    failures = {name: f"`make bench ONLY={name}` prints it, some minutes" for name in SLOW}
     print(HEADING)
-    for name in chosen:
-        rows = GROUPS[name].rows()
-        for row in rows:
-            print(row)
-        if name == "sparsity":
-            sparsity.print_exponents(rows)
-        if name == "shadows":
-            shadows.print_fast_bank()
-            shadows.print_costs()
-        if name == "attacks":
-            attacks.print_growth(ROOT / "data" / "figures" / "attack_cost.png")
+    for name in GROUPS:
+        if name in SLOW:
+            continue
+        try:
+            rows[name] = print_rows(name)
+        except Exception as error:  # The other groups are worth having without it.
+            failures[name] = f"{type(error).__name__}: {error}"
+    report.write(rows, failures, path)
+    print(f"Written: {path.name}")
 
 
 if __name__ == "__main__":

@@ -1,20 +1,15 @@
-"""Speed of the attacks: against the loops that they replace, and by the number of records."""
+"""Speed of the attacks against the loops that they replace."""
 
 from __future__ import annotations
-
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 from bench.timing import Row, fastest
 from mialib import attacks, bank, data, models, query
-from mialib.attacks import ATTACKS, attack_r_scores, best_threshold, lira_scores, rmia_scores
-from mialib.course import plots
+from mialib.attacks import ATTACKS, best_threshold, lira_scores, rmia_scores
 from mialib.splits import in_out_mask
 
 rng = np.random.default_rng(0)
-SIZES = [1_000, 3_000, 10_000, 30_000, 100_000]
 
 
 def rows() -> list[Row]:
@@ -87,35 +82,6 @@ def gradient_row(name: str, records: data.Records, aim: float | None) -> Row:
 def reference_arrays(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """φ of the target (n,), of 16 references (16, n), and who was in which."""
     return rng.normal(size=n), rng.normal(size=(16, n)), in_out_mask(n, 16)
-
-
-def print_growth(path: Path) -> None:
-    """Print and draw the seconds of each attack from 1k to 100k records, with the exponent."""
-    jobs = {
-        "threshold": lambda n: partial(best_threshold, rng.normal(size=n), np.arange(n) % 2 == 0),
-        "LiRA, 16 models": lambda n: partial(lira_scores, *reference_arrays(n)),
-        "Attack R, 16 models": lambda n: partial(attack_r_scores, *reference_arrays(n)),
-        "RMIA, n / 2 others": lambda n: partial(
-            rmia_scores, rng.lognormal(size=n), rng.lognormal(size=n // 2)
-        ),
-    }
-    seconds = {name: [fastest(job(n), rounds=5)[0] for n in SIZES] for name, job in jobs.items()}
-    sizes = "".join(f"{n:>10,}" for n in SIZES)
-    print(f"\n{'seconds by number of records':<32}{sizes}{'exponent':>10}")
-    for name, times in seconds.items():
-        exponent = np.polyfit(np.log(SIZES[1:]), np.log(times[1:]), 1)[0]
-        columns = "".join(f"{t:>10.5f}" for t in times)
-        print(f"{name:<32}{columns}{exponent:>10.2f}")
-    what, all_seconds = whole_suite()
-    print(f"\n{what:<74}{all_seconds:>9.4f}s")
-    draw_growth(seconds, path)
-
-
-def draw_growth(seconds: dict[str, list[float]], path: Path) -> None:
-    shape = np.array([n * np.log(n) for n in SIZES])
-    curves = {**seconds, "n log n": seconds["threshold"][2] * shape / shape[2]}
-    picture = plots.lines(SIZES, curves, xlabel="records", ylabel="seconds", log="xy")
-    path.write_bytes(picture.png)
 
 
 def whole_suite() -> tuple[str, float]:

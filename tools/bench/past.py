@@ -10,8 +10,8 @@ import torch
 from torch.nn import functional as F
 
 from bench.timing import Row, fastest
-from bench.training import noise_images
 from mialib import data, models, sensitivity
+from mialib.benchmarks.training import noise_images
 from mialib.data import Records
 from mialib.defenses import Past
 from mialib.query import to_device

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from bench import growth as growths
+from bench.growth import Growth
 from bench.timing import Row, fastest
 from mialib import models
 from mialib.course.costs import one_thread
@@ -48,7 +49,7 @@ def layer_rows(n: int) -> list[Row]:
     rows = []
     for length in lengths(n):
         sparse = ButterflyLinear(chains.smallest(n, n, length))
-        for work, rounds in ((forward, 40_000), (both_ways, 20_000)):
+        for work, rounds in ((forward, 20_000), (both_ways, 10_000)):
             share = 100 * memory(sparse, x, work) / memory(dense, x, work)
             turns = fastest(partial(work, sparse, x), partial(work, dense, x), rounds=rounds // n)
             seconds, baseline = (turn / CALLS for turn in turns)
@@ -112,21 +113,38 @@ def step(network: nn.Module, optimizer: torch.optim.Optimizer, x: Tensor, y: Ten
     optimizer.step()
 
 
-def print_exponents(rows: list[Row]) -> None:
+def growth() -> list[Growth]:
     """How the seconds grow with N, forward and with the backward pass, for each kind of layer."""
-
-    def row_of(n: int, place: int, work: Callable) -> Row:
-        start = layer_name(n, lengths(n)[place], work) + ", "
-        return next(r for r in rows if r.what.startswith(start) and r.what[len(start)].isdigit())
-
-    for work in (forward, both_ways):
-        ending = ", with backward" if work is both_ways else ""
-        print_exponent(f"a dense layer{ending}", [row_of(n, 0, work).baseline for n in SIZES])
-        for place, length in enumerate((2, 3, 4, "log₂ N")):
-            seconds = [row_of(n, place, work).seconds for n in SIZES]
-            print_exponent(f"a butterfly with L = {length}{ending}", seconds)
+    with one_thread():
+        return [
+            layer_growth(place, work)
+            for work in (forward, both_ways)
+            for place in (None, 0, 1, 2, 3)
+        ]
 
 
-def print_exponent(what: str, seconds: list[float]) -> None:
-    power = np.polyfit(np.log(SIZES), np.log(seconds), 1)[0]
-    print(f"{what + ': seconds grow with N to the power of':<74}{power:>9.2f}")
+def layer_growth(place: int | None, work: Callable) -> Growth:
+    """One kind of layer: the dense one (None), or that number of factors in `lengths`."""
+    ending = ", with backward" if work is both_ways else ""
+    if place is None:
+        return grown(f"dense layer{ending}", layer_job(None, work))._replace(
+            expected="N²", most=2.3
+        )
+    length = ("2", "3", "4", "log₂ N")[place]
+    expected = "N^1.5" if place == 0 else "below N^1.5"
+    found = grown(f"butterfly, L = {length}{ending}", layer_job(place, work))
+    return found._replace(expected=expected, most=1.7)
+
+
+def layer_job(place: int | None, work: Callable) -> Callable[[int], Callable[[], None]]:
+    def prepare(n: int) -> Callable[[], None]:
+        layer = nn.Linear(n, n)
+        if place is not None:
+            layer = ButterflyLinear(chains.smallest(n, n, lengths(n)[place]))
+        return partial(work, layer, torch.randn(BATCH, n))
+
+    return prepare
+
+
+def grown(what: str, job: Callable) -> Growth:
+    return growths.grown(what, job, sizes=SIZES, rounds=10)
