@@ -24,6 +24,7 @@ import ipywidgets
 from IPython.display import display
 
 from mialib.course.plots.picture import Picture
+from mialib.course.plots.spoken import aloud
 from mialib.errors import check_range
 
 # Every slider view of this session, so that a test can move them without a browser.
@@ -203,7 +204,7 @@ def _spoken(control: Any) -> str:
 
 def _unseen(sentence: str) -> str:
     """Words that are heard but not seen."""
-    return f'<p role="status" style="{UNSEEN}">{html.escape(sentence)}</p>'
+    return f'<p role="status" style="{UNSEEN}">{html.escape(aloud(sentence))}</p>'
 
 
 def _labelled(label: str) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from matplotlib.text import Text
 from mialib.course.plots.files import as_png, draw_names_plainly, drawn, new_figure, with_few_colors
 from mialib.course.plots.layers import Layers
 from mialib.course.plots.palette import DPI, STYLE
+from mialib.course.plots.spoken import aloud
 from mialib.errors import as_path, check_choice
 from mialib.foreign import atomically, in_sentence
 
@@ -45,7 +46,7 @@ class Picture:
 
     `draw(figure)` puts it on a figure or a subfigure, `size` is in inches, and `numbers` are the
     values that a sentence may quote. A picture of which only a part moves with a slider also has
-    its `layers`.
+    its `layers`. `alt` is for ears, so it becomes what a speech program says well.
     """
 
     draw: Callable[[FigureBase], None]
@@ -54,6 +55,9 @@ class Picture:
     size: tuple[float, float] = (6.4, 3.2)
     numbers: Mapping[str, float] = field(default_factory=dict)
     layers: Layers | None = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "alt", aloud(self.alt))
 
     def render(self, format: str = "png") -> bytes:
         """The picture as a file's bytes; the same picture always gives the same bytes."""
