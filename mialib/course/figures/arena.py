@@ -17,6 +17,7 @@ from matplotlib.lines import Line2D
 from mialib.course import arena as arenas
 from mialib.course.arena import Arena, Contender, Match
 from mialib.course.plots.charts import comparison
+from mialib.course.plots.layers import Layers, axes_of
 from mialib.course.plots.palette import COLOR, COLORS
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import draw_dotted_cross, skip_texts_in_layout
@@ -84,26 +85,34 @@ def plane(
     family = ring.defenses.get(defense, ())
     picked = _of_strength(family, strength)
 
-    def draw(figure: FigureBase) -> None:
+    def still(figure: FigureBase) -> None:
         axes, side = figure.subplots(1, 2, width_ratios=(1.45, 1))
         _draw_everyone(axes, ring, standing, number, attack)
         _draw_front(axes, leaders, number, attack)
-        _draw_family(axes, family, picked, number, attack)
         axes.set(xlabel="test accuracy", ylabel=_axis_name(number, attack))
         _list_leaders(side, leaders[: LISTED if family else LISTED_ALONE], len(leaders))
-        _tell_picked(side, _picked_lines(ring, defense, picked, standing, number, attack))
         _explain(figure, ring, standing)
         skip_texts_in_layout(side)
         axes.set_title(f"{ring.name} members")
 
+    def moving(figure: FigureBase) -> None:
+        axes, side = axes_of(figure)
+        _draw_family(axes, family, picked, number, attack)
+        _tell_picked(side, _picked_lines(ring, defense, picked, standing, number, attack))
+        skip_texts_in_layout(side)
+
+    places = tuple(_at(one, number, attack) for one in ring.contenders)
+    key = (ring.name, number, attack, bool(family), *standing.items(), *places)
+    layers = Layers("plane", still, moving, key=key)
     return Picture(
-        draw,
+        layers.draw,
         alt=_plane_alt(ring, leaders, picked, number, attack),
         caption=f"Every setting of {ring.name} members by test accuracy and "
         f"{_axis_name(number, attack)}. The line is the front, the star the undefended model; the "
         f"lower right is best.{_crosses(number)}",
         size=SIZE,
         numbers=_plane_numbers(ring, leaders, picked, number, attack),
+        layers=layers,
     )
 
 
