@@ -1,6 +1,6 @@
 """JupyterLab as `make lab` starts it, and a lesson open in it.
 
-with server(folder) as address:
+with server(folder, home) as address:
     lesson = Lesson(browser, address, "01_membership_game")
     lesson.run()
     lesson.sliders()[0].press("End")
@@ -19,12 +19,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import nbformat
+from nbformat.v4 import new_code_cell
 from playwright.sync_api import Browser, Locator, Page, Route
 
 import notebooks
 from paths import ROOT
 
 SERIES = notebooks.lessons()
+COLD = "cold_start"
 SECONDS_TO_START = 120
 # The notebook that is shown, as JupyterLab's own code calls it.
 OPEN = "window.jupyterapp?.shell?.currentWidget"
@@ -63,19 +65,26 @@ def command() -> tuple[dict[str, str], list[str]]:
 
 
 @contextmanager
-def server(folder: Path) -> Iterator[str]:
-    """A server over fresh copies of all lessons; the address is the one that it prints."""
+def server(folder: Path, home: Path) -> Iterator[str]:
+    """A server over fresh copies of all lessons; the address is the one that it prints.
+
+    What the lessons train is kept in `home`; only COLD, a copy of lesson 00, finds nothing trained.
+    """
     (folder / "notebooks").mkdir()
     for lesson in SERIES:
         assembled = notebooks.assemble(lesson, SERIES)
         nbformat.write(assembled, folder / "notebooks" / f"{lesson.name}.ipynb")
+    cold = notebooks.assemble(SERIES[0], SERIES)
+    elsewhere = f"import os\nos.environ['MIALIB_HOME'] = {str(folder / 'cold')!r}"
+    cold.cells.insert(0, new_code_cell(elsewhere))
+    nbformat.write(cold, folder / "notebooks" / f"{COLD}.ipynb")
     log = folder / "log"
     variables, options = command()
     with log.open("w") as opened:
         process = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", *options, *_for_tests()],
             cwd=folder,
-            env=_environment(folder) | variables,
+            env=_environment(folder, home) | variables,
             stdout=opened,
             stderr=subprocess.STDOUT,
         )
@@ -93,13 +102,13 @@ def _for_tests() -> list[str]:
     return [f"--port={port}", "--no-browser", "--expose-app-in-browser"]
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    """Nobody's settings and trained models but its own; progress bars are shown, as to a reader."""
+def _environment(folder: Path, home: Path) -> dict[str, str]:
+    """Nobody's settings but its own; progress bars are shown, as to a reader."""
     tracker = folder / "settings/@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
     tracker.parent.mkdir(parents=True)
     tracker.write_text('{"windowingMode": "none"}')  # The whole notebook is on the page.
     own = {
-        "MIALIB_HOME": folder / "home",
+        "MIALIB_HOME": home,
         "JUPYTER_CONFIG_DIR": folder / "config",
         "JUPYTER_RUNTIME_DIR": folder / "runtime",
         "JUPYTERLAB_SETTINGS_DIR": folder / "settings",
