@@ -99,6 +99,11 @@ def _selection(options: list, *, label: str, **start: Any) -> ipywidgets.Selecti
     return control
 
 
+def words() -> ipywidgets.HTML:
+    """A place for HTML; without a tooltip of its own, ipywidgets would show "null" as one."""
+    return ipywidgets.HTML(**{TOOLTIP: ""})
+
+
 class Shown(NamedTuple):
     """A picture as HTML, and its words."""
 
@@ -117,8 +122,8 @@ class Explorer:
     def __init__(self, view: Callable[..., Picture], /, **controls: ipywidgets.DOMWidget):
         self.view = view
         self.controls: dict[str, Any] = controls
-        self.screen = ipywidgets.HTML()
-        self.told = ipywidgets.HTML()  # what a screen reader says after a move
+        self.screen = words()
+        self.told = words()  # what a screen reader says after a move
         self._pictures: dict[tuple, Shown] = {}  # by the sliders' positions
         self.told.add_class("mialib-told")
         for control in controls.values():

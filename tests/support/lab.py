@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import nbformat
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Locator, Page, Route
 
 import notebooks
@@ -27,7 +27,14 @@ from paths import ROOT
 
 SERIES = notebooks.lessons()
 COLD = "cold_start"
+SMALL = "one_slider"
+ONE_SLIDER = """\
+from mialib.course import plots, widgets
+def view(prior):
+    return plots.lines([0, 1], {"PPV": [0, 1]}, xlabel="prior", ylabel="PPV", mark=prior)
+widgets.explore(view, prior=widgets.slider(0.1, 0.5, start=0.1, step=0.1, label="prior"))"""
 SECONDS_TO_START = 120
+BOX = "xpath=ancestor::*[contains(@class, 'widget-vbox')][1]"
 # The notebook that is shown, as JupyterLab's own code calls it.
 OPEN = "window.jupyterapp?.shell?.currentWidget"
 IS_READY = f"() => !!{OPEN}?.context?.sessionContext?.session?.kernel && {OPEN}?.context?.isReady"
@@ -69,6 +76,7 @@ def server(folder: Path, home: Path) -> Iterator[str]:
     """A server over fresh copies of all lessons; the address is the one that it prints.
 
     What the lessons train is kept in `home`; only COLD, a copy of lesson 00, finds nothing trained.
+    SMALL is one slider without a lesson.
     """
     (folder / "notebooks").mkdir()
     for lesson in SERIES:
@@ -78,6 +86,8 @@ def server(folder: Path, home: Path) -> Iterator[str]:
     elsewhere = f"import os\nos.environ['MIALIB_HOME'] = {str(folder / 'cold')!r}"
     cold.cells.insert(0, new_code_cell(elsewhere))
     nbformat.write(cold, folder / "notebooks" / f"{COLD}.ipynb")
+    small = new_notebook(cells=[new_code_cell(ONE_SLIDER)], metadata=cold.metadata)
+    nbformat.write(small, folder / "notebooks" / f"{SMALL}.ipynb")
     log = folder / "log"
     variables, options = command()
     with log.open("w") as opened:
@@ -179,13 +189,26 @@ class Lesson:
     def save(self) -> None:
         self.page.evaluate(f"{OPEN}.context.save()")
 
+    def reload(self) -> None:
+        """Open the saved file anew."""
+        self.page.reload()
+        self.page.wait_for_function(IS_READY, timeout=1000 * SECONDS_TO_START)
+
     def sliders(self) -> list["Slider"]:
         found = self.page.locator(".mialib-slider")
         return [Slider(self.page, one) for one in found.all()]
 
+    def sliders_beside(self, button: Locator) -> list["Slider"]:
+        """Those that stand in one box with a button."""
+        box = button.locator(BOX)
+        return [Slider(self.page, one) for one in box.locator(".mialib-slider").all()]
+
+    def end_kernel(self) -> None:
+        self.page.evaluate(f"{OPEN}.context.sessionContext.shutdown()")
+
     def close(self) -> None:
         """End the kernel too: two cores are few."""
-        self.page.evaluate(f"{OPEN}.context.sessionContext.shutdown()")
+        self.end_kernel()
         self.page.context.close()
 
 
@@ -196,7 +219,7 @@ class Slider:
         self.page = page
         self.place = place
         self.handle = place.locator(".noUi-handle")
-        self.box = place.locator("xpath=ancestor::*[contains(@class, 'widget-vbox')][1]")
+        self.box = place.locator(BOX)
 
     @property
     def name(self) -> str:
@@ -215,6 +238,12 @@ class Slider:
     def is_at_its_end(self) -> bool:
         now = self.handle.get_attribute("aria-valuenow")
         return now == self.handle.get_attribute("aria-valuemax")
+
+    def wait_until_told(self, before: str) -> None:
+        """The words for a screen reader come just after the picture."""
+        told = self.box.locator(".mialib-told").element_handle()
+        changed = "([told, before]) => told.innerText !== before"
+        self.page.wait_for_function(changed, arg=[told, before])
 
     def press(self, key: str) -> float:
         """Milliseconds until the next picture."""
