@@ -235,9 +235,14 @@ class Slider:
             "announcement": self.box.locator(".mialib-told").inner_text(),
         }
 
+    def is_at_its_start(self) -> bool:
+        return self._stands_at("aria-valuemin")
+
     def is_at_its_end(self) -> bool:
-        now = self.handle.get_attribute("aria-valuenow")
-        return now == self.handle.get_attribute("aria-valuemax")
+        return self._stands_at("aria-valuemax")
+
+    def _stands_at(self, limit: str) -> bool:
+        return self.handle.get_attribute("aria-valuenow") == self.handle.get_attribute(limit)
 
     def wait_until_told(self, before: str) -> None:
         """The words for a screen reader come just after the picture."""
