@@ -38,6 +38,7 @@ def bar(description: str, *, total: int, unit: str, delay: float = 2.0) -> Itera
             yield outer
         return
     shown = tqdm(desc=description, total=total, unit=unit, delay=delay)
+    _name(shown, description)
     try:
         with silent():
             yield shown.update
@@ -67,10 +68,18 @@ def _nowhere() -> None:
     """Where steps go that nobody counts."""
 
 
+def _name(shown: tqdm, description: str) -> None:
+    """A notebook shows "null" where one points at a widget without a tooltip."""
+    widget = getattr(shown, "container", None)  # in a notebook: text, strip, text
+    if widget is not None:
+        for part in widget.children:
+            part.tooltip = description
+
+
 def _finish(shown: tqdm) -> None:
     """Say that nothing is left, so that a notebook's bar closes full and green."""
     shown.total = shown.n
-    widget = getattr(shown, "container", None)  # in a notebook: text, strip, text
+    widget = getattr(shown, "container", None)
     if widget is not None:
         _, strip, _ = widget.children
         strip.max = max(shown.n, 1)

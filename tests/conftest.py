@@ -19,14 +19,25 @@ settings.register_profile("course", deadline=None, derandomize=True, database=No
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "course"))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _own_home(tmp_path_factory):
+@pytest.fixture(scope="session")
+def common_folder(tmp_path_factory):
+    """One folder for all processes that run tests side by side."""
     folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:  # A worker's folder lies in the folder of them all.
-        folder = folder.parent
+    # A worker's folder lies in the folder of them all.
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_home(common_folder):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MIALIB_HOME", str(folder / "home"))
+        patch.setenv("MIALIB_HOME", str(common_folder / "home"))
         yield
+
+
+@pytest.fixture(scope="session")
+def lessons_home(common_folder):
+    """The store of all lessons, run as notebooks or in a browser: each model is trained once."""
+    return common_folder / "lessons"
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ from tqdm import tqdm
 import pages
 import readme
 from mialib import store
+from mialib.course.plots.spoken import with_minus_signs
 from paths import ROOT
 
 SOURCES = ROOT / "notebooks" / "source"
@@ -271,11 +272,6 @@ def _probe(client: NotebookClient, code: str) -> str:
     finally:
         client.nb.cells.pop()
     return "".join(output.text for output in cell.outputs)
-
-
-def with_minus_signs(text: str) -> str:
-    """A hyphen before a number as a minus sign: read aloud, "[-0.1, 0.2]" loses its hyphen."""
-    return re.sub(r"(?<![\w.])-(?=\d)", "−", text)
 
 
 def cell_tagged(notebook: NotebookNode, tag: str) -> NotebookNode:

@@ -23,6 +23,7 @@ import numpy as np
 from PIL import Image
 
 from mialib.course import widgets
+from mialib.course.plots.files import with_few_colors
 from mialib.course.plots.picture import Picture
 from mialib.course.trainer import TrainThisPoint
 from mialib.course.widgets import Explorer
@@ -30,10 +31,6 @@ from mialib.foreign import atomically
 
 LARGEST = 25  # positions of one view
 INDEX = "frozen.json"
-COLOURS = (64, 128, 256)
-# What eyes do not see: a pixel off by so many of 255 levels, and one such pixel in a thousand.
-LEVELS = 16
-SHARE = 0.001
 NEEDS_THE_NOTEBOOK = "The button that trains a setting of your own needs the notebook."
 
 
@@ -213,27 +210,6 @@ def freeze(explorer: Explorer) -> Frozen:
     return Frozen(stops, tuple(frames), together=_are_together(stops), note=note)
 
 
-def compact(png: bytes) -> bytes:
-    """A PNG file with as few colours as look the same; the same bytes give the same bytes."""
-    original = Image.open(io.BytesIO(png)).convert("RGB")
-    for colours in COLOURS:
-        fewer = original.quantize(colours, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-        if _look_the_same(original, fewer.convert("RGB")):
-            return min(_as_png(fewer), png, key=len)
-    return min(_as_png(original), png, key=len)
-
-
-def _look_the_same(one: Image.Image, other: Image.Image) -> bool:
-    difference = np.abs(np.asarray(one, dtype=int) - np.asarray(other, dtype=int)).max(axis=2)
-    return bool((difference > LEVELS).mean() <= SHARE)
-
-
-def _as_png(image: Image.Image) -> bytes:
-    buffer = io.BytesIO()
-    image.save(buffer, format="png")
-    return buffer.getvalue()
-
-
 # Their files.
 
 
@@ -265,7 +241,7 @@ def _written(frozen: Frozen, folder: Path, number: int) -> dict:
 
 
 def _written_frame(frame: Frame, path: Path) -> dict:
-    content = compact(frame.picture.png)
+    content = with_few_colors(frame.picture.png)
     path.write_bytes(content)
     width, height = Image.open(io.BytesIO(content)).size
     words = {"alt": frame.picture.alt, "caption": frame.picture.caption}

@@ -37,7 +37,7 @@ from mialib.course.figures.points import (
     standing_of,
 )
 from mialib.course.plots.picture import Picture
-from mialib.course.widgets import Explorer, choice, steps
+from mialib.course.widgets import TOOLTIP, Explorer, choice, steps, words
 from mialib.experiments.plans import PlannedRow
 from mialib.experiments.rows import MadeRow, make_row
 from mialib.foreign import read_json
@@ -212,8 +212,10 @@ class TrainThisPoint(Explorer):
         self.button = ipywidgets.Button(
             description=BUTTON, button_style="primary", icon="play", tooltip=BUTTON
         )
-        self.bar = ipywidgets.IntProgress(value=0, min=0, max=1, layout={"visibility": "hidden"})
-        self.message = ipywidgets.HTML()
+        self.bar = ipywidgets.IntProgress(
+            value=0, min=0, max=1, layout={"visibility": "hidden"}, **{TOOLTIP: "epochs trained"}
+        )
+        self.message = words()
         self.button.on_click(self.press)
         for control in controls.values():
             control.observe(self.announce, names="value")

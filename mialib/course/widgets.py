@@ -24,6 +24,7 @@ import ipywidgets
 from IPython.display import display
 
 from mialib.course.plots.picture import Picture
+from mialib.course.plots.spoken import aloud
 from mialib.errors import check_range
 
 # Every slider view of this session, so that a test can move them without a browser.
@@ -98,6 +99,11 @@ def _selection(options: list, *, label: str, **start: Any) -> ipywidgets.Selecti
     return control
 
 
+def words() -> ipywidgets.HTML:
+    """A place for HTML; without a tooltip of its own, ipywidgets would show "null" as one."""
+    return ipywidgets.HTML(**{TOOLTIP: ""})
+
+
 class Shown(NamedTuple):
     """A picture as HTML, and its words."""
 
@@ -116,8 +122,8 @@ class Explorer:
     def __init__(self, view: Callable[..., Picture], /, **controls: ipywidgets.DOMWidget):
         self.view = view
         self.controls: dict[str, Any] = controls
-        self.screen = ipywidgets.HTML()
-        self.told = ipywidgets.HTML()  # what a screen reader says after a move
+        self.screen = words()
+        self.told = words()  # what a screen reader says after a move
         self._pictures: dict[tuple, Shown] = {}  # by the sliders' positions
         self.told.add_class("mialib-told")
         for control in controls.values():
@@ -203,7 +209,7 @@ def _spoken(control: Any) -> str:
 
 def _unseen(sentence: str) -> str:
     """Words that are heard but not seen."""
-    return f'<p role="status" style="{UNSEEN}">{html.escape(sentence)}</p>'
+    return f'<p role="status" style="{UNSEEN}">{html.escape(aloud(sentence))}</p>'
 
 
 def _labelled(label: str) -> dict[str, Any]:

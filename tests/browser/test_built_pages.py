@@ -129,6 +129,8 @@ def test_without_scripts_one_of_many_sliders_moves_at_a_time(without_scripts):
     assert shown(page, "#slider-3") == "Bars at record = 929, letter = a, share = 0.5."
     page.get_by_label("h", exact=True).check()
     assert shown(page, "#slider-3") == "Bars at record = 929, letter = h, share = 0.5."
+    page.get_by_label("L1", exact=True).check()
+    assert shown(page, "#slider-3") == "Bars at record = 929, letter = L1, share = 0.5."
     page.get_by_label("1.00").check()
     assert shown(page, "#slider-3") == "Bars at record = 929, letter = a, share = 1.0."
 
@@ -160,6 +162,9 @@ def test_with_scripts_the_others_go_back_to_their_start(with_scripts):
     record.focus()
     page.keyboard.press("Home")
     assert shown(page, "#slider-3") == "Bars at record = 0, letter = a, share = 0.5."
+    letter.focus()
+    page.keyboard.press("ArrowRight")
+    assert letter.get_attribute("aria-valuetext") == "L1"
     share.focus()
     page.keyboard.press("End")
     assert shown(page, "#slider-3") == "Bars at record = 929, letter = a, share = 1.0."

@@ -135,16 +135,10 @@ def test_solutions_are_right_and_stubs_are_not_done(lesson):
         assert eval(call, space).right, call
 
 
-@pytest.fixture(scope="session")
-def home(tmp_path_factory):
-    """One store for all lessons, as a newcomer has it."""
-    return tmp_path_factory.mktemp("home")
-
-
 @each_lesson
-def test_the_lesson_runs_and_its_sliders_answer(lesson, home):
+def test_the_lesson_runs_and_its_sliders_answer(lesson, lessons_home):
     notebook = notebooks.assemble(lesson, SERIES)
-    for client in notebooks.execute(notebook, title=lesson.name, home=home):
+    for client in notebooks.execute(notebook, title=lesson.name, home=lessons_home):
         views = re.compile(r"widgets\.explore\(|TrainThisPoint\(")
         written = sum(len(views.findall(cell.source)) for cell in lesson.cells)
         assert sliders.move(client) == written

@@ -11,20 +11,6 @@ from small_pictures import PICTURES
 PAGE = 800  # pixels
 CSS_DPI = 96  # pixels per inch of a page
 LEAST = 9.0  # points
-# Drawn for a wider page, and still to be redrawn.
-WIDER = {
-    "labelled_planes",
-    "matrix_product",
-    "network_parameters",
-    "phases",
-    "pipeline",
-    "point_among",
-    "point_calls",
-    "point_view",
-    "round_view",
-    "setting_tables",
-    "setting_view",
-}
 
 
 def smallest(picture) -> tuple[float, str]:
@@ -39,7 +25,7 @@ def smallest(picture) -> tuple[float, str]:
     return min((one.get_fontsize() * shrunk, one.get_text()) for one in texts)
 
 
-@pytest.mark.parametrize("name", [name for name in PICTURES if name.split()[0] not in WIDER])
+@pytest.mark.parametrize("name", PICTURES)
 def test_every_text_can_be_read_at_800_pixels(name):
     points, text = smallest(PICTURES[name]())
     assert points >= LEAST, f"{text!r} has {points:.1f} points"

@@ -12,7 +12,9 @@ import pytest
 
 import mialib
 import notebooks
+from mialib.course.plots.spoken import aloud, with_minus_signs
 from paths import ROOT
+from small_pictures import PICTURES
 
 SERIES = notebooks.lessons()
 each_lesson = pytest.mark.parametrize("lesson", SERIES, ids=lambda lesson: lesson.name)
@@ -205,6 +207,29 @@ def unspeakable(text: str) -> set[str]:
     return {sign for sign in text if not sign.isascii()} - SPOKEN - PASSED_OVER
 
 
+@pytest.mark.parametrize("name", PICTURES)
+def test_an_alt_text_can_be_read_aloud(name):
+    said = PICTURES[name]().alt
+    assert {sign for sign in said if not sign.isascii()} <= SPOKEN | PASSED_OVER
+    assert not re.search(r"[$^{}\\]|\de-?\d|(?<![\w.])-\d", said), "say it in words"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("uniform ℓ1", "uniform L1"),
+        ("$X^{(2)}$, 4×4", "X (2), 4×4"),
+        ("$R_2$", "R 2"),
+        ("a loss of 8.1e-05", "a loss of 8.1 × 10 to the −5"),
+        ("2e+06 and 1e3x", "2 × 10 to the 6 and 1e3x"),
+        ("[-0.1, 0.2], low-FPR", "[−0.1, 0.2], low-FPR"),
+    ],
+)
+def test_words_for_ears(written, said):
+    assert aloud(written) == said
+    assert aloud(said) == said
+
+
 @each_lesson
 def test_a_lesson_can_be_read_aloud(lesson):
     assert unspeakable(prose(lesson.name)) == set(), "say it in words, or put it into a formula"
@@ -225,7 +250,7 @@ def test_signs_that_would_be_spelled_out_or_lost_are_found():
     ],
 )
 def test_a_negative_number_keeps_its_sign_when_it_is_read_aloud(filled, said):
-    assert notebooks.with_minus_signs(filled) == said
+    assert with_minus_signs(filled) == said
 
 
 # Where a word is introduced.

@@ -1,6 +1,6 @@
 """JupyterLab as `make lab` starts it, and a lesson open in it.
 
-with server(folder) as address:
+with server(folder, home) as address:
     lesson = Lesson(browser, address, "01_membership_game")
     lesson.run()
     lesson.sliders()[0].press("End")
@@ -19,13 +19,22 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import nbformat
+from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Locator, Page, Route
 
 import notebooks
 from paths import ROOT
 
 SERIES = notebooks.lessons()
+COLD = "cold_start"
+SMALL = "one_slider"
+ONE_SLIDER = """\
+from mialib.course import plots, widgets
+def view(prior):
+    return plots.lines([0, 1], {"PPV": [0, 1]}, xlabel="prior", ylabel="PPV", mark=prior)
+widgets.explore(view, prior=widgets.slider(0.1, 0.5, start=0.1, step=0.1, label="prior"))"""
 SECONDS_TO_START = 120
+BOX = "xpath=ancestor::*[contains(@class, 'widget-vbox')][1]"
 # The notebook that is shown, as JupyterLab's own code calls it.
 OPEN = "window.jupyterapp?.shell?.currentWidget"
 IS_READY = f"() => !!{OPEN}?.context?.sessionContext?.session?.kernel && {OPEN}?.context?.isReady"
@@ -63,19 +72,29 @@ def command() -> tuple[dict[str, str], list[str]]:
 
 
 @contextmanager
-def server(folder: Path) -> Iterator[str]:
-    """A server over fresh copies of all lessons; the address is the one that it prints."""
+def server(folder: Path, home: Path) -> Iterator[str]:
+    """A server over fresh copies of all lessons; the address is the one that it prints.
+
+    What the lessons train is kept in `home`; only COLD, a copy of lesson 00, finds nothing trained.
+    SMALL is one slider without a lesson.
+    """
     (folder / "notebooks").mkdir()
     for lesson in SERIES:
         assembled = notebooks.assemble(lesson, SERIES)
         nbformat.write(assembled, folder / "notebooks" / f"{lesson.name}.ipynb")
+    cold = notebooks.assemble(SERIES[0], SERIES)
+    elsewhere = f"import os\nos.environ['MIALIB_HOME'] = {str(folder / 'cold')!r}"
+    cold.cells.insert(0, new_code_cell(elsewhere))
+    nbformat.write(cold, folder / "notebooks" / f"{COLD}.ipynb")
+    small = new_notebook(cells=[new_code_cell(ONE_SLIDER)], metadata=cold.metadata)
+    nbformat.write(small, folder / "notebooks" / f"{SMALL}.ipynb")
     log = folder / "log"
     variables, options = command()
     with log.open("w") as opened:
         process = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", *options, *_for_tests()],
             cwd=folder,
-            env=_environment(folder) | variables,
+            env=_environment(folder, home) | variables,
             stdout=opened,
             stderr=subprocess.STDOUT,
         )
@@ -93,13 +112,13 @@ def _for_tests() -> list[str]:
     return [f"--port={port}", "--no-browser", "--expose-app-in-browser"]
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    """Nobody's settings and trained models but its own; progress bars are shown, as to a reader."""
+def _environment(folder: Path, home: Path) -> dict[str, str]:
+    """Nobody's settings but its own; progress bars are shown, as to a reader."""
     tracker = folder / "settings/@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
     tracker.parent.mkdir(parents=True)
     tracker.write_text('{"windowingMode": "none"}')  # The whole notebook is on the page.
     own = {
-        "MIALIB_HOME": folder / "home",
+        "MIALIB_HOME": home,
         "JUPYTER_CONFIG_DIR": folder / "config",
         "JUPYTER_RUNTIME_DIR": folder / "runtime",
         "JUPYTERLAB_SETTINGS_DIR": folder / "settings",
@@ -170,13 +189,26 @@ class Lesson:
     def save(self) -> None:
         self.page.evaluate(f"{OPEN}.context.save()")
 
+    def reload(self) -> None:
+        """Open the saved file anew."""
+        self.page.reload()
+        self.page.wait_for_function(IS_READY, timeout=1000 * SECONDS_TO_START)
+
     def sliders(self) -> list["Slider"]:
         found = self.page.locator(".mialib-slider")
         return [Slider(self.page, one) for one in found.all()]
 
+    def sliders_beside(self, button: Locator) -> list["Slider"]:
+        """Those that stand in one box with a button."""
+        box = button.locator(BOX)
+        return [Slider(self.page, one) for one in box.locator(".mialib-slider").all()]
+
+    def end_kernel(self) -> None:
+        self.page.evaluate(f"{OPEN}.context.sessionContext.shutdown()")
+
     def close(self) -> None:
         """End the kernel too: two cores are few."""
-        self.page.evaluate(f"{OPEN}.context.sessionContext.shutdown()")
+        self.end_kernel()
         self.page.context.close()
 
 
@@ -187,7 +219,7 @@ class Slider:
         self.page = page
         self.place = place
         self.handle = place.locator(".noUi-handle")
-        self.box = place.locator("xpath=ancestor::*[contains(@class, 'widget-vbox')][1]")
+        self.box = place.locator(BOX)
 
     @property
     def name(self) -> str:
@@ -203,9 +235,20 @@ class Slider:
             "announcement": self.box.locator(".mialib-told").inner_text(),
         }
 
+    def is_at_its_start(self) -> bool:
+        return self._stands_at("aria-valuemin")
+
     def is_at_its_end(self) -> bool:
-        now = self.handle.get_attribute("aria-valuenow")
-        return now == self.handle.get_attribute("aria-valuemax")
+        return self._stands_at("aria-valuemax")
+
+    def _stands_at(self, limit: str) -> bool:
+        return self.handle.get_attribute("aria-valuenow") == self.handle.get_attribute(limit)
+
+    def wait_until_told(self, before: str) -> None:
+        """The words for a screen reader come just after the picture."""
+        told = self.box.locator(".mialib-told").element_handle()
+        changed = "([told, before]) => told.innerText !== before"
+        self.page.wait_for_function(changed, arg=[told, before])
 
     def press(self, key: str) -> float:
         """Milliseconds until the next picture."""

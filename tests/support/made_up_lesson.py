@@ -68,7 +68,7 @@ def wide_picture() -> Picture:
 
 def explorers() -> list[Explorer]:
     """One slider, two with all combinations, and three of which one moves at a time."""
-    letters = widgets.choice(list("abcdefgh"), label="letter")
+    letters = widgets.choice(["a", "ℓ1", *"cdefgh"], label="letter")
     return [
         Explorer(picture, threshold=widgets.log_slider(1e-3, 10, start=0.5, label="threshold")),
         Explorer(

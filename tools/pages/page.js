@@ -10,6 +10,11 @@ for (const explore of document.querySelectorAll(".explore")) {
   follow();
 }
 
+// Speech programs spell "ℓ" out, as "letter 2113".
+function aloud(text) {
+  return text.replaceAll("ℓ", "L");
+}
+
 function makeRange(box, start) {
   const at = Number(box.dataset.start);
   const buttons = [...box.querySelectorAll("input")];
@@ -21,7 +26,7 @@ function makeRange(box, start) {
   const range = document.createElement("input");
   Object.assign(range, { type: "range", min: 0, max: buttons.length - 1, step: 1 });
   const legend = box.querySelector("legend");
-  range.setAttribute("aria-label", legend.textContent);
+  range.setAttribute("aria-label", aloud(legend.textContent));
   const readout = document.createElement("span");
   readout.className = "value";
   range.addEventListener("input", () => { buttons[range.value].checked = true; });
@@ -31,7 +36,7 @@ function makeRange(box, start) {
   const follow = () => {
     const chosen = buttons.findIndex((button) => button.checked);
     range.value = chosen < 0 ? at : chosen;
-    range.setAttribute("aria-valuetext", texts[range.value]);
+    range.setAttribute("aria-valuetext", aloud(texts[range.value]));
     readout.textContent = texts[range.value];
   };
   return { follow };

@@ -10,6 +10,7 @@ import html
 
 from bs4 import Tag
 
+from mialib.course.plots.spoken import aloud
 from pages import markup
 
 GROUP = """\
@@ -18,7 +19,7 @@ GROUP = """\
 CONTROL = """\
 <fieldset data-start="{start}" data-text="{text}"><legend>{label}</legend>\
 <div class="stops">{stops}</div></fieldset>"""
-STOP = '<label><input type="radio" name="{group}" id="{id}"{checked}> {text}</label>'
+STOP = '<label><input type="radio" name="{group}" id="{id}"{spoken}{checked}> {text}</label>'
 START = '<div class="start">{stop}</div>'
 FRAME = """\
 <figure data-shown-by="{buttons}">{picture}<figcaption>{caption}</figcaption></figure>"""
@@ -32,7 +33,7 @@ def as_html(frozen: dict, *, name: str, place: str) -> str:
     frames = [_frame(one, frozen, name=name, place=place) for one in frozen["frames"]]
     return GROUP.format(
         name=name,
-        label=html.escape("Slider: " + ", ".join(one["label"] for one in controls)),
+        label=html.escape(aloud("Slider: " + ", ".join(one["label"] for one in controls))),
         together=' data-together=""' if frozen["together"] else "",
         hint=html.escape(_hint(frozen)),
         controls=write(controls, name),
@@ -106,8 +107,11 @@ def _control(control: dict, stops: list[str]) -> str:
 
 
 def _stop(*, group: str, id: str, text: str, checked: bool = False) -> str:
+    """A button; where its text is not what a speech program should say, it has a name for that."""
     mark = " checked" if checked else ""
-    return STOP.format(group=group, id=id, text=html.escape(text), checked=mark)
+    said = aloud(text)
+    spoken = "" if said == text else f' aria-label="{html.escape(said)}"'
+    return STOP.format(group=group, id=id, spoken=spoken, text=html.escape(text), checked=mark)
 
 
 def _frame(frame: dict, frozen: dict, *, name: str, place: str) -> str:

@@ -239,6 +239,7 @@ def epoch_view(
         f"learning rate's shape{diamonds}.",
         size=(8.2, 2.9),
         numbers=numbers,
+        steady=("epoch_view", *curves),
     )
 
 

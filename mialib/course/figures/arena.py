@@ -17,9 +17,10 @@ from matplotlib.lines import Line2D
 from mialib.course import arena as arenas
 from mialib.course.arena import Arena, Contender, Match
 from mialib.course.plots.charts import comparison
+from mialib.course.plots.layers import Layers, axes_of
 from mialib.course.plots.palette import COLOR, COLORS
 from mialib.course.plots.picture import Picture
-from mialib.course.plots.pieces import draw_dotted_cross, skip_texts_in_layout
+from mialib.course.plots.pieces import band_of, draw_dotted_cross, skip_texts_in_layout
 from mialib.course.plots.spoken import brief, capital, listed
 from mialib.course.plots.tradeoff import write_labels
 from mialib.errors import check_range
@@ -84,26 +85,35 @@ def plane(
     family = ring.defenses.get(defense, ())
     picked = _of_strength(family, strength)
 
-    def draw(figure: FigureBase) -> None:
+    def still(figure: FigureBase) -> None:
         axes, side = figure.subplots(1, 2, width_ratios=(1.45, 1))
         _draw_everyone(axes, ring, standing, number, attack)
         _draw_front(axes, leaders, number, attack)
-        _draw_family(axes, family, picked, number, attack)
         axes.set(xlabel="test accuracy", ylabel=_axis_name(number, attack))
+        axes.locator_params(nbins=6)
         _list_leaders(side, leaders[: LISTED if family else LISTED_ALONE], len(leaders))
-        _tell_picked(side, _picked_lines(ring, defense, picked, standing, number, attack))
         _explain(figure, ring, standing)
         skip_texts_in_layout(side)
         axes.set_title(f"{ring.name} members")
 
+    def moving(figure: FigureBase) -> None:
+        axes, side = axes_of(figure)
+        _draw_family(axes, family, picked, number, attack)
+        _tell_picked(side, _picked_lines(ring, defense, picked, standing, number, attack))
+        skip_texts_in_layout(side)
+
+    places = tuple(_at(one, number, attack) for one in ring.contenders)
+    key = (ring.name, number, attack, bool(family), *standing.items(), *places)
+    layers = Layers("plane", still, moving, key=key)
     return Picture(
-        draw,
+        layers.draw,
         alt=_plane_alt(ring, leaders, picked, number, attack),
         caption=f"Every setting of {ring.name} members by test accuracy and "
         f"{_axis_name(number, attack)}. The line is the front, the star the undefended model; the "
         f"lower right is best.{_crosses(number)}",
         size=SIZE,
         numbers=_plane_numbers(ring, leaders, picked, number, attack),
+        layers=layers,
     )
 
 
@@ -172,11 +182,10 @@ def _draw_intervals(axes: Axes, leaders: Sequence[Contender], attack: str) -> No
     """Thin crosses; where there are few trainings, one may reach beyond the frame."""
     axes.set(xlim=axes.get_xlim(), ylim=axes.get_ylim())
     style = {"color": LEADER, "linewidth": 0.7, "alpha": 0.7, "zorder": 1}
-    for one in leaders:
-        accuracy = one.estimate()
-        leak = one.estimate("advantage", attack)
-        axes.hlines(leak.value, accuracy.low, accuracy.high, **style)
-        axes.vlines(accuracy.value, leak.low, leak.high, **style)
+    accuracy = band_of(one.estimate() for one in leaders)
+    leak = band_of(one.estimate("advantage", attack) for one in leaders)
+    axes.hlines(leak.value, accuracy.low, accuracy.high, **style)
+    axes.vlines(accuracy.value, leak.low, leak.high, **style)
 
 
 def _draw_family(
@@ -193,14 +202,17 @@ def _draw_family(
 def _list_leaders(side: Axes, leaders: Sequence[Contender], count: int) -> None:
     """Who they are, and what they cost, from the most accurate on."""
     side.set_axis_off()
-    side.set(xlim=(0, 1), ylim=(0, 1))
+    side.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])  # Unseen ticks take time too.
     side.text(0, 1, "on the front · times the training", va="top", fontweight="bold", fontsize=9)
+    heights: dict[str, list[float]] = {}  # by marker; few calls are quick
     for place, one in enumerate(leaders):
         height = 1 - LINE * (place + 1.3)
         marker = "*" if one.name == arenas.UNDEFENDED else MARKERS[one.extra]
-        side.plot(0.02, height - 0.016, marker, color=LEADER, markersize=5)
+        heights.setdefault(marker, []).append(height - 0.016)
         told = f"{place + 1}  {one.name} · {one.times:.1f}×"
         side.text(0.06, height, told, va="top", fontsize=9)
+    for marker, some in heights.items():
+        side.plot([0.02] * len(some), some, marker, color=LEADER, markersize=5)
     if count > len(leaders):
         height = 1 - LINE * (len(leaders) + 1.3)
         side.text(0.06, height, f"… and {count - len(leaders)} more", va="top", fontsize=9)

@@ -232,6 +232,7 @@ def point_among(
         "undefended model, and the lower right is best. Your points are one training each.",
         size=(WIDTH, HIGH),
         numbers=_numbers(points, number),
+        steady=("point_among", number, bool(points)),
     )
 
 

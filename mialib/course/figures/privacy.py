@@ -113,6 +113,7 @@ def promise(reached: Mapping[str, Reach], *, epsilon: float, delta: float) -> Pi
         f"δ = {delta:g}; thin lines: what is sure (95 %, for all points and attacks together).",
         size=(7.6, 4.5),
         numbers=numbers,
+        steady=("promise", *reached),
     )
 
 

@@ -98,6 +98,7 @@ def one_record(
         f"{left_edge(members, non_members)}",
         size=(8.0, 2.8),
         numbers={"loss": float(loss), "called": float(called), "is member": float(is_member)},
+        steady="one_record",
     )
 
 
@@ -237,6 +238,7 @@ def worlds(
         caption=f"{capital(label)} in IN and OUT models; the curves are fitted normal densities.",
         size=(6.4, 3.0),
         numbers=numbers,
+        steady=("worlds", label),
     )
 
 

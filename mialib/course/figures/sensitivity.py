@@ -99,6 +99,7 @@ def sensitivity_by_depth(
         "Right: how unequal weights are in one module.",
         size=(8.2, 3.3),
         numbers={**numbers, "inside, lowest": min(shares), "inside, highest": max(shares)},
+        steady=("sensitivity_by_depth", *blocks),
     )
 
 
@@ -360,6 +361,7 @@ def two_normals(*, gap: float, member: float, non_member: float, fpr: float) -> 
         "deviations and FPR.",
         size=(8.2, 2.8),
         numbers={"threshold": threshold, "advantage": advantage},
+        steady="two_normals",
     )
 
 

@@ -66,6 +66,7 @@ def board(standings: Mapping[str, Standing]) -> Picture:
         "attack that gets furthest by its number.",
         size=(8.2, 0.75 + 0.34 * len(standings)),
         numbers=numbers,
+        steady="board",
     )
 
 

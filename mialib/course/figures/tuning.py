@@ -210,6 +210,7 @@ def setting_view(
         caption="Means over trainings. Green: this setting; grey: undefended.",
         size=(8.2, 3.0),
         numbers=told,
+        steady="setting_view",
     )
 
 

@@ -113,6 +113,7 @@ def difference_view(difference: Difference, variant: Variant | None = None) -> P
         f"({difference.source.where}). Effect of the code: {difference.effect}, "
         f"{difference.trainings} trainings.",
         size=(8.2, 3.3 if variant is None else 3.7),
+        steady=("difference_view", difference.name, variant is None),
         numbers={one: estimate.value for one, estimate in numbers.items()}
         | _chosen_number(numbers, variant),
     )

@@ -65,6 +65,7 @@ def roc(attacks: Mapping[str, tuple[ArrayLike, ArrayLike]], *, floor: float = 1e
         caption="ROC on linear axes and, the same curve, on logarithmic ones.",
         size=(7.6, 3.7),
         numbers={f"auc {name}": area for name, area in areas.items()},
+        steady=("roc", len(attacks), floor),
     )
 
 

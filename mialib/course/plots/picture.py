@@ -14,7 +14,7 @@ import html
 import io
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,8 +25,9 @@ from matplotlib.figure import FigureBase
 from matplotlib.text import Text
 
 from mialib.course.plots.files import as_png, draw_names_plainly, drawn, new_figure, with_few_colors
-from mialib.course.plots.layers import Layers
+from mialib.course.plots.layers import Layers, steady_png
 from mialib.course.plots.palette import DPI, STYLE
+from mialib.course.plots.spoken import aloud
 from mialib.errors import as_path, check_choice
 from mialib.foreign import atomically, in_sentence
 
@@ -45,7 +46,8 @@ class Picture:
 
     `draw(figure)` puts it on a figure or a subfigure, `size` is in inches, and `numbers` are the
     values that a sentence may quote. A picture of which only a part moves with a slider also has
-    its `layers`.
+    its `layers`; of one whose axes alone stay, `steady` is a name that it shares with the others of
+    its kind. `alt` is for ears, so it becomes what a speech program says well.
     """
 
     draw: Callable[[FigureBase], None]
@@ -54,6 +56,10 @@ class Picture:
     size: tuple[float, float] = (6.4, 3.2)
     numbers: Mapping[str, float] = field(default_factory=dict)
     layers: Layers | None = None
+    steady: Hashable = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "alt", aloud(self.alt))
 
     def render(self, format: str = "png") -> bytes:
         """The picture as a file's bytes; the same picture always gives the same bytes."""
@@ -86,8 +92,12 @@ class Picture:
 
     @cached_property
     def png(self) -> bytes:
-        """As a slider shows it: drawn from its layers, if it has any, on axes that stand still."""
-        return self.render("png") if self.layers is None else self.layers.png(self.size)
+        """As a slider shows it: on axes that stand still, if it has layers or is steady."""
+        if self.layers is not None:
+            return self.layers.png(self.size)
+        if self.steady is not None:
+            return steady_png(self.steady, self.draw, self.size)
+        return self.render("png")
 
     def as_html(self) -> str:
         """An <img> element with its alt text."""

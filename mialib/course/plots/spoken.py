@@ -4,8 +4,11 @@
 'loss 0.25; entropy 0.00'
 >>> capital("loss gap in nats")
 'Loss gap in nats'
+>>> aloud("uniform ℓ1: from -3.1e-05 to $X^{(1)}$")
+'uniform L1: from −3.1 × 10 to the −5 to X (1)'
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from math import isnan
 
@@ -46,3 +49,34 @@ def listed(facts: Iterable[str]) -> str:
 def capital(label: str) -> str:
     """A label at the beginning of a sentence; the rest of it stays as it is."""
     return label[0].upper() + label[1:]
+
+
+FORMULA = re.compile(r"\$([^$]+)\$")
+POWER_OF_TEN = re.compile(r"(?<=\d)e([+−-])0*(\d+)")
+
+
+def aloud(text: str) -> str:
+    """A text for ears: what a speech program would spell out or lose is written as it is said.
+
+    espeak-ng reads "ℓ1" as "letter two one one three one", "$" as "dollar", and the hyphen of
+    "1e-05" or of "[-0.1, 0.2]" not at all.
+    """
+    text = FORMULA.sub(_formula_aloud, text)
+    text = POWER_OF_TEN.sub(_power_aloud, text)
+    return with_minus_signs(text.replace("ℓ", "L"))
+
+
+def _formula_aloud(match: re.Match) -> str:
+    """Bare letters and numbers: "$R_2$" is said "R 2"."""
+    without_braces = re.sub(r"[{}\\]", "", match[1])
+    return re.sub(r"[_^]", " ", without_braces)
+
+
+def _power_aloud(match: re.Match) -> str:
+    sign = "" if match[1] == "+" else "−"
+    return f" × 10 to the {sign}{match[2]}"
+
+
+def with_minus_signs(text: str) -> str:
+    """A hyphen before a number as a minus sign: read aloud, "[-0.1, 0.2]" loses its hyphen."""
+    return re.sub(r"(?<![\w.])-(?=\d)", "−", text)
