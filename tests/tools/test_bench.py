@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from bench import __main__ as command
-from bench import attacks, growth, memory, peers, report, shadows, training
+from bench import attacks, cluster, growth, memory, peers, report, shadows, training
 from bench.growth import Growth
 from bench.timing import Row, fastest
 from mialib import bank, metrics
@@ -34,7 +34,8 @@ LEARNED = (
 
 
 def test_every_group_can_be_asked_for_its_rows():
-    assert list(command.GROUPS) == "training shadows past defenses sparsity attacks data".split()
+    names = "training shadows cluster past defenses sparsity attacks data"
+    assert list(command.GROUPS) == names.split()
     assert set(command.SLOW) <= set(command.GROUPS)
     assert all(callable(group.rows) for group in command.GROUPS.values())
 
@@ -61,6 +62,15 @@ def test_a_stacked_model_equals_the_one_trained_alone():
     for k, network in enumerate(alone):
         for name, weight in network.named_parameters():
             assert torch.allclose(stacked[name][k], weight, atol=1e-6)
+
+
+def test_a_cluster_and_processes_train_the_same_models(tiny, monkeypatch):
+    asked = []
+    monkeypatch.setattr(cluster.runs, "get_all", lambda models, **_: asked.append(len(models)))
+    row = cluster.dask_row([tiny, tiny.but(seed=1)], rounds=1)
+    assert asked == [2, 2]
+    assert row.seconds > 0
+    assert row.aim == 0.9
 
 
 def test_a_bank_compared_with_itself_differs_in_nothing(monkeypatch):

@@ -5,12 +5,24 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bench import attacks, data, defenses, growth, past, report, shadows, sparsity, training
+from bench import (
+    attacks,
+    cluster,
+    data,
+    defenses,
+    growth,
+    past,
+    report,
+    shadows,
+    sparsity,
+    training,
+)
 from bench.timing import HEADING, Row
 
 GROUPS = {
     "training": training,
     "shadows": shadows,
+    "cluster": cluster,
     "past": past,
     "defenses": defenses,
     "sparsity": sparsity,
