@@ -23,7 +23,7 @@ from mialib.bank import Bank
 from mialib.signals import Signals
 from mialib.splits import in_out_mask
 
-SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
+SIZES = (300, 1_000, 3_000, 10_000, 30_000, 100_000)
 MODELS = 16
 CLASSES = 10
 BUDGET = 4.0  # processor seconds that one call may take
