@@ -134,7 +134,7 @@ def fit_gaussian(
     squares = np.empty((queries, n))
     for records in record_slices(n, width=models * queries):
         part = phi[..., records].astype(float)
-        found = center_and_squares(part, mask[:, records], center=center)
+        found = center_and_squares(part, mask[:, records], counts[records], center=center)
         middle[:, records] = found.center
         squares[:, records] = found.squares
     if variance == "pooled":
@@ -151,10 +151,12 @@ class Moments(NamedTuple):
     squares: np.ndarray  # the sum of their squared distances from the mean
 
 
-def center_and_squares(phi: np.ndarray, mask: np.ndarray, *, center: str) -> Moments:
-    """Of φ (models, queries, k) over the models in `mask` (models, k)."""
+def center_and_squares(
+    phi: np.ndarray, mask: np.ndarray, counts: np.ndarray, *, center: str
+) -> Moments:
+    """Of φ (models, queries, k) over the models in `mask` (models, k), so many: `counts` (k,)."""
     weight = mask.astype(float)
-    mean = np.einsum("mn,mqn->qn", weight, phi) / mask.sum(axis=0)
+    mean = np.einsum("mn,mqn->qn", weight, phi) / counts
     residuals = phi - mean
     squares = np.einsum("mn,mqn->qn", weight, np.square(residuals, out=residuals))
     if center == "mean":

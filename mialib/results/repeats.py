@@ -20,12 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike
+from threadpoolctl import ThreadpoolController
 
 from mialib import metrics
 from mialib.errors import as_array, check_range
@@ -57,7 +58,16 @@ class RecordCounts(NamedTuple):
 
 
 def _means(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    return (values.astype(np.float32) @ counts.T).astype(np.float64) / counts[0].sum()
+    """In one thread: several wait for each other, on a busy machine for a hundred times as long."""
+    with _blas().limit(limits=1, user_api="blas"):
+        sums = values.astype(np.float32) @ counts.T
+    return sums.astype(np.float64) / counts[0].sum()
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries behind NumPy's products; to find them takes longer than such a product."""
+    return ThreadpoolController()
 
 
 def record_counts(is_member: np.ndarray) -> RecordCounts:
