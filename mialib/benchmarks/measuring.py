@@ -70,7 +70,7 @@ def _fit(measured: Measured) -> None:
         if reason:
             measured.skipped[f"fit in {precision}"] = reason
             continue
-        row = fit_row(NETWORK, records, device=device, precision=precision, rounds=5)
+        row = fit_row(NETWORK, records, device=device, precision=precision, rounds=10)
         measured.rows.append(row)
         measured.images_per_second[precision] = EPOCHS * len(records) / row.seconds
 

@@ -160,7 +160,8 @@ def comparison_lines(found: Comparison, folder: Path) -> list[str]:
         f"{versions}; each in an environment of its own, mialib and the toolkit by turns. Timed is "
         "the way from φ or logits to scores; memory is what it adds to its arrays at its peak. "
         "PrivacyGuard's LiRA takes the means and deviations of each record, which `np.nanmean` and "
-        "`np.nanstd` compute for it within the time; SACRO-ML's would train its own shadows, and "
+        "`np.nanstd` compute for it within the time (its own call, on means that are given, "
+        "is shorter than mialib's whole way from φ); SACRO-ML's would train its own shadows, and "
         "is timed from their φ on.",
         "",
         f"![{picture.alt}](peers.png)",
