@@ -130,7 +130,7 @@ def test_panels_have_a_kind_each_and_keep_its_colour():
 def test_a_fan_opens_from_the_steepest_to_the_flattest_slope():
     picture = PICTURES["slope_fan"]()
     assert picture.numbers == {"measured": -2.0, "printed": -3.25}
-    assert "Slope -2.00 [-3.00, -1.00], printed -3.25" in picture.alt
+    assert "Slope −2.00 [−3.00, −1.00], printed −3.25" in picture.alt
     figure = Figure()
     picture.draw(figure)
     (axes,) = figure.axes

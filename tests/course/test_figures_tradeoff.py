@@ -14,7 +14,7 @@ def test_a_board_has_the_four_numbers_of_each_defense():
     assert picture.numbers["ℓ1 highest"] == STANDINGS["ℓ1"]["highest"]
     assert len(picture.numbers) == 2 * 4
     told = "test accuracy 0.50, highest advantage 0.30, highest AUC 0.70, TPR at 1 % FPR 0.02"
-    assert f"ℓ1: {told}" in picture.alt
+    assert f"L1: {told}" in picture.alt
 
 
 def bars_of(standings):
@@ -43,13 +43,13 @@ def test_a_map_of_p1_names_the_best_setting():
     picture = PICTURES["p1_map"]()
     assert picture.numbers["ℓ1 1"] == metrics.p1(0.6, 0.2)
     assert picture.numbers["undefended"] == metrics.p1(0.5, 0.6)
-    assert "the best setting, ℓ1 0.2, has 0.69" in picture.alt
+    assert "the best setting, L1 0.2, has 0.69" in picture.alt
 
 
 def test_without_labels_the_map_counts_the_points():
     points = {"ℓ1": [(0.5, 0.4), (0.6, 0.2)]}
     alt = figures.p1_map(points, undefended=(0.5, 0.6)).alt
-    assert "the best setting, point 2 of ℓ1, has 0.69" in alt
+    assert "the best setting, point 2 of L1, has 0.69" in alt
 
 
 def test_moves_say_where_they_go():

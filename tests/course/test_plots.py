@@ -115,7 +115,7 @@ def test_points_say_where_they_are():
 def test_a_tradeoff_says_where_its_points_are():
     picture = PICTURES["tradeoff"]()
     assert picture.numbers["ℓ1 1 accuracy"] == 0.3
-    said = "undefended (0.50, 0.30); ℓ1: weak (0.50, 0.50), strong (0.30, 0.30)."
+    said = "undefended (0.50, 0.30); L1: weak (0.50, 0.50), strong (0.30, 0.30)."
     assert said in picture.alt
 
 

@@ -223,6 +223,7 @@ def test_an_alt_text_can_be_read_aloud(name):
         ("a loss of 8.1e-05", "a loss of 8.1 × 10 to the −5"),
         ("2e+06 and 1e3x", "2 × 10 to the 6 and 1e3x"),
         ("[-0.1, 0.2], low-FPR", "[−0.1, 0.2], low-FPR"),
+        ("5 $ and $ 6", "5 $ and $ 6"),
     ],
 )
 def test_words_for_ears(written, said):

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from joblib.externals.loky import get_reusable_executor
 from numpy.testing import assert_array_equal
 from torch import Tensor, nn
 
@@ -286,6 +287,8 @@ def test_two_processes_share_a_device(tiny, tmp_path, monkeypatch):
         return models.mlp(shape, classes, widths=(16,))
 
     monkeypatch.setitem(models.MODELS, "on the device", network)
+    # Where torch has computed gradients before, it knows no further device: new processes.
+    get_reusable_executor().shutdown(wait=True)
     several = [tiny.but(model="on the device", options={}, seed=seed) for seed in range(4)]
     with pretend_device.pretend_device():
         on_cpu = runs.get_all(several, store=Store(tmp_path / "cpu"), jobs=1)

@@ -51,7 +51,7 @@ def capital(label: str) -> str:
     return label[0].upper() + label[1:]
 
 
-FORMULA = re.compile(r"\$([^$]+)\$")
+FORMULA = re.compile(r"\$(?!\s)([^$]+)(?<!\s)\$")  # "5 $ and $ 6" is none
 POWER_OF_TEN = re.compile(r"(?<=\d)e([+−-])0*(\d+)")
 
 
