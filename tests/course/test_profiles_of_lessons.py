@@ -3,6 +3,7 @@
 import pytest
 
 import lesson_lookups
+import mialib
 import notebooks
 from made_up import made_up_results, pretended_loaders
 from mialib import data, profiles, runs, training
@@ -25,7 +26,7 @@ def profile(request, monkeypatch, tmp_path_factory):
         path = own_path(name, request.param)
         if request.param in plans.profiles_of(name) and not path.exists():
             made_up_results(name, request.param).save(path)
-    for module, name in ((runs, "get"), (runs, "get_all"), (training, "fit")):
+    for module, name in ((runs, "get"), (runs, "get_all"), (training, "fit"), (mialib, "audit")):
         monkeypatch.setattr(module, name, lesson_lookups.trains)
     monkeypatch.setattr(costs, "epoch_costs", lesson_lookups.trains)
     monkeypatch.setattr(picture.Picture, "render", lambda *_: b"")
