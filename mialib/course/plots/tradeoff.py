@@ -210,7 +210,10 @@ def _text_box(text: str, at: np.ndarray, place: tuple[float, float, str, str]) -
 
 
 def _covered(box: Box, taken: Sequence[Box], size: tuple[float, float]) -> float:
-    """The area of other things that a box covers; leaving the axes costs as much as a marker."""
+    """The area of other things that a box covers; leaving the axes costs as much as a marker.
+
+    To the left, where the numbers of the axis stand, what lies outside costs its own area as well.
+    """
     left, bottom, right, top = box
     area = 0.0
     for other in taken:
@@ -218,7 +221,8 @@ def _covered(box: Box, taken: Sequence[Box], size: tuple[float, float]) -> float
         along = min(top, other[3]) - max(bottom, other[1])
         area += max(across, 0) * max(along, 0)
     outside = left < 0 or bottom < 0 or right > size[0] or top > size[1]
-    return area + 64 * outside
+    over_numbers = max(-left, 0) * LINE_HEIGHT
+    return area + over_numbers + 64 * outside
 
 
 def _told(name: str, points: Sequence[Point], texts: Sequence[str]) -> str:
