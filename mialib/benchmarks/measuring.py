@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 import torch
 
+from mialib import progress
 from mialib.benchmarks.machine import device_name, facts
 from mialib.benchmarks.pipeline import pipeline_rows
 from mialib.benchmarks.starting import import_row, slider_row
 from mialib.benchmarks.timing import Row
 from mialib.benchmarks.training import (
+    EPOCHS,
     Speed,
     fit_row,
     noise_images,
@@ -24,7 +26,6 @@ from mialib.query import pick_device
 NETWORK = "resnet20"
 IMAGES = {"cpu": 512}  # of CIFAR's shape for the bare loop; an accelerator takes more
 MANY_IMAGES = 10_000
-EPOCHS = 2  # that a row of `fit` trains
 
 
 @dataclass
@@ -54,11 +55,13 @@ def measure(device: str = "auto", *, only: Iterable[str] = ()) -> Measured:
     chosen = [check_choice("part", name, PARTS) for name in only] or list(PARTS)
     where = pick_device(device)
     measured = Measured(where, facts(where))
-    for name in chosen:
-        try:
-            PARTS[name](measured)
-        except (RuntimeError, OSError, MemoryError) as error:
-            measured.skipped[name] = f"{type(error).__name__}: {error}"
+    with progress.bar("measuring", total=len(chosen), unit="part") as advance:
+        for name in chosen:
+            try:
+                PARTS[name](measured)
+            except (RuntimeError, OSError, MemoryError) as error:
+                measured.skipped[name] = f"{type(error).__name__}: {error}"
+            advance()
     return measured
 
 

@@ -22,6 +22,7 @@ from mialib.query import to_device
 from mialib.training import Recipe, fit
 
 AIM = 0.97  # of the bare loop's speed
+EPOCHS = 2  # that both train
 
 
 class Speed(NamedTuple):
@@ -56,8 +57,8 @@ def fit_row(
     precision: str = "float32",
     rounds: int = 12,
 ) -> Row:
-    """Two epochs of `fit` beside two of the bare loop."""
-    recipe = Recipe(epochs=2, lr=0.01, precision=precision)
+    """A few epochs of `fit` beside as many of the bare loop."""
+    recipe = Recipe(epochs=EPOCHS, lr=0.01, precision=precision)
     shape = {"shape": records.x.shape[1:], "classes": records.classes}
     trained = models.build(name, **shape)
     bare = models.build(name, **shape).to(device)
