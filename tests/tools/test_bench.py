@@ -64,7 +64,7 @@ def test_a_stacked_model_equals_the_one_trained_alone():
             assert torch.allclose(stacked[name][k], weight, atol=1e-6)
 
 
-def test_a_cluster_and_processes_train_the_same_models(tiny, monkeypatch):
+def test_a_cluster_and_processes_are_asked_for_the_same_models(tiny, monkeypatch):
     asked = []
     monkeypatch.setattr(cluster.runs, "get_all", lambda models, **_: asked.append(len(models)))
     row = cluster.dask_row([tiny, tiny.but(seed=1)], rounds=1)

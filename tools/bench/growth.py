@@ -2,8 +2,7 @@
 
 The exponent is the slope of log seconds over log size, from the third-smallest size on where there
 are enough: 1 is linear, n log n is about 1.1, 2 is quadratic. Sizes grow until a call would take
-longer than `BUDGET`, so learned attacks are measured at fewer. `rows` is empty: growth compares a
-piece of work with itself.
+longer than `BUDGET`, so learned attacks are measured at fewer.
 """
 
 from __future__ import annotations
