@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from math import isnan, nan
 from typing import NamedTuple
 
+from mialib.markdown import table
+
 
 class Triple(NamedTuple):
     """An estimate's three numbers, for tables and error bars."""
@@ -71,6 +73,11 @@ def words(
     return same
 
 
+def _with_minus_signs(estimate: Estimate) -> str:
+    """As text, not code: a speech program says a minus sign, and drops a hyphen after "["."""
+    return estimate.note or str(estimate).replace("-", "−")
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """Every number that the course reports of one attack on one model.
@@ -105,6 +112,5 @@ class Evaluation:
             "TPR at 0.1 % FPR": self.tpr_at_0_1_percent,
         }
         records = f"{self.members:,} members, {self.non_members:,} non-members"
-        lines = [f"| {records} | value [95 % interval] |", "|---|---|"]
-        lines += [f"| {name} | {estimate} |" for name, estimate in rows.items()]
-        return "\n".join(lines)
+        lines = [(name, _with_minus_signs(estimate)) for name, estimate in rows.items()]
+        return table([records, "value [95 % interval]"], lines)

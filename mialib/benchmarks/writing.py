@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from mialib import markdown
 from mialib.benchmarks.measuring import Measured
 from mialib.benchmarks.timing import HEADING, Row
 from mialib.benchmarks.training import Speed
@@ -74,8 +75,7 @@ def _speeds_table(speeds: Iterable[Speed]) -> list[str]:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Lines of a table of Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return ["| " + " | ".join(line) + " |" for line in lines]
+    return markdown.table(head, rows).splitlines()
 
 
 def told_seconds(seconds: float) -> str:

@@ -11,8 +11,9 @@ from typing import NamedTuple
 from IPython.display import Markdown
 
 from mialib.errors import check_choice
+from mialib.markdown import table
 
-HEAD = "| attack | sees of the target | needs | costs | fits |\n|---|---|---|---|---|\n"
+HEAD = ("attack", "sees of the target", "needs", "costs", "fits")
 
 
 class Card(NamedTuple):
@@ -85,9 +86,5 @@ CARDS = {
 
 def cards(*names: str) -> Markdown:
     """The cards of these attacks as a table that a notebook shows."""
-    lines = [_line(name, CARDS[check_choice("card", name, CARDS)]) for name in names]
-    return Markdown(HEAD + "\n".join(lines))
-
-
-def _line(name: str, card: Card) -> str:
-    return f"| {' | '.join((name, *card))} |"
+    lines = [(name, *CARDS[check_choice("card", name, CARDS)]) for name in names]
+    return Markdown(table(HEAD, lines))

@@ -27,10 +27,11 @@ from IPython.display import Markdown
 
 from mialib.course.arena import ACCURACY, LEAKS, UNDEFENDED, Advice, Arena, Contender, Match
 from mialib.course.contenders import IN_WORDS
-from mialib.course.plots.spoken import brief
+from mialib.course.plots.spoken import brief, with_minus_signs
 from mialib.errors import check_choice
 from mialib.estimates import Estimate, Evaluation, words
 from mialib.foreign import in_markdown
+from mialib.markdown import table
 from mialib.papers import Published
 from mialib.results import Results
 from mialib.results.repeats import InTurn
@@ -337,5 +338,4 @@ def _differs(setting: str, family: Sequence[Results]) -> bool:
 
 
 def _table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> Markdown:
-    rule = ["---"] * len(header)
-    return Markdown("\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *lines)))
+    return Markdown(with_minus_signs(table(header, lines)))

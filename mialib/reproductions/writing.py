@@ -19,6 +19,7 @@ from typing import Any
 from mialib import __version__
 from mialib.errors import as_path
 from mialib.foreign import atomically, in_sentence, in_spreadsheet
+from mialib.markdown import table
 from mialib.reproductions.items import Evidence, Item, Line, Made
 from mialib.store import write_json
 
@@ -53,21 +54,22 @@ def as_csv(lines: Sequence[Line]) -> str:
 
 def as_markdown(lines: Sequence[Line]) -> str:
     """The table for a reader: published and own values side by side."""
-    rows = ["| | published | found here [95 % interval] |", "|---|---|---|"]
-    for line in lines:
-        published = "" if line.published is None else f"{line.published:g}"
-        rows.append(f"| {in_sentence(line.what)} | {published} | {in_sentence(str(line.own))} |")
-    return "\n".join(rows) + "\n"
+    rows = [
+        (in_sentence(line.what), _published(line), in_sentence(str(line.own))) for line in lines
+    ]
+    return table(["", "published", "found here [95 % interval]"], rows) + "\n"
 
 
 def as_text(lines: Sequence[Line]) -> str:
     """The table for a terminal."""
     width = max((len(line.what) for line in lines), default=0)
     rows = [f"{'':<{width}}  published  found here [95 % interval]"]
-    for line in lines:
-        published = "" if line.published is None else f"{line.published:g}"
-        rows.append(f"{line.what:<{width}}  {published:>9}  {line.own}")
+    rows += [f"{line.what:<{width}}  {_published(line):>9}  {line.own}" for line in lines]
     return "\n".join(rows)
+
+
+def _published(line: Line) -> str:
+    return "" if line.published is None else f"{line.published:g}"
 
 
 def provenance(item: Item, evidence: Evidence, made: Made) -> dict[str, Any]:

@@ -62,6 +62,8 @@ NO_DOORS = {
     "mialib.foreign.said": "called by those who refuse a file, on what another reader raised",
     "mialib.metrics.area": "called on curves that `roc` and `weighted_roc` have made",
     "mialib.metrics.largest_tpr": "called on curves that `roc` and `weighted_roc` have made",
+    "mialib.clusters.task": "called by `runs` and `experiments` on functions of their own",
+    "mialib.markdown.table": "called on cells that mialib has written",
     "mialib.compiled.compiled": "called by `compiled_batches`",
     "mialib.compiled.compiled_batches": "called by `fit`, which has checked the recipe",
     "mialib.compiled.compiles_on": "called by `configurations` on the type of a device",

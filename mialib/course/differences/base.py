@@ -18,8 +18,9 @@ from typing import Literal, get_args
 import numpy as np
 from IPython.display import Markdown
 
-from mialib import metrics
+from mialib import markdown, metrics
 from mialib.course.differences.sources import Source
+from mialib.course.plots.spoken import with_minus_signs
 from mialib.errors import check_choice
 from mialib.estimates import Estimate, words
 from mialib.results import Results
@@ -129,12 +130,12 @@ def table(differences: Iterable[Difference]) -> Markdown:
 
 
 def _markdown(differences: Iterable[Difference]) -> str:
-    header = ["", *VARIANTS, "effect of the code"]
-    lines = [header, ["---"] * len(header)]
+    lines = []
     for one in differences:
         cells = [str(one.estimate(v)) if v in one.draws else "–" for v in VARIANTS]
         lines.append([f"{one.name}: {one.source.number}", *cells, str(one.effect)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    table = markdown.table(["", *VARIANTS, "effect of the code"], lines)
+    return with_minus_signs(table)
 
 
 def within(estimate: Estimate, *, lowest: float) -> Estimate:
