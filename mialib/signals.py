@@ -35,7 +35,7 @@ EXTRA_IN_FILES = "more."  # what stands before the name of an extra column
 # Numbers that are worked on at once: 128 KB of float64, which a cache holds and the system need not
 # hand out anew for every slice.
 AT_A_TIME = 2**14
-FEWEST_AT_A_TIME = 512  # records in a slice, however many numbers each has
+FEWEST_AT_A_TIME = 256  # records in a slice, however many numbers each has
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,8 +337,8 @@ def record_slices(n: int, *, width: int) -> Iterator[slice]:
     `width` is how many numbers a record has: classes, or reference models. Work on one slice after
     another needs little memory, and what it works on stays in the processor's cache.
 
-    >>> list(record_slices(1500, width=2**18))
-    [slice(0, 500, None), slice(500, 1000, None), slice(1000, 1500, None)]
+    >>> list(record_slices(750, width=2**18))
+    [slice(0, 250, None), slice(250, 500, None), slice(500, 750, None)]
     """
     longest = max(AT_A_TIME // width, FEWEST_AT_A_TIME)
     count = max(-(-n // longest), 1)

@@ -44,6 +44,7 @@ from mialib.query import (
 State = TypeVar("State")  # what a defense keeps from one step to the next
 MOST_EPOCHS = 1_000_000
 CPU = torch.device("cpu")
+A_FEW = 8  # members who are asked first whether their answers differ, and then A_FEW times as many
 LARGEST_SEED = 2**63 - 2  # Two generators are seeded, by it and by the next number.
 
 
@@ -426,7 +427,7 @@ def _epoch_entry(
     _, labels = training.members
     logged = _means(training.epoch_log)
     all_finite = _all_finite(training.model)
-    answers_differ = _answers_differ(training, sample=True)
+    answers_differ = _answers_differ(training, A_FEW)
     fetched = _fetch([total, all_finite, answers_differ, *logged.values()])
     total_loss, is_finite, is_healthy, *numbers = fetched
     mean = total_loss / len(labels)
@@ -443,12 +444,26 @@ def _all_finite(model: nn.Module) -> Tensor:
     return torch.stack([value.isfinite().all() for value in model.state_dict().values()]).all()
 
 
-def _answers_differ(training: Training, *, sample: bool) -> Tensor:
-    """Whether the model names more than one class, for some thirty of the members or for all."""
+def _answers_differ(training: Training, asked: int) -> Tensor:
+    """Whether the model names more than one class, for about as many members, evenly spread."""
     x, _ = training.members
-    step = max(len(x) // 32, 1) if sample else 1
+    step = max(len(x) // asked, 1)
     guesses = training.eval_logits(x[::step]).argmax(dim=1)
     return (guesses != guesses[0]).any()
+
+
+def _do_any_answers_differ(training: Training) -> bool:
+    """Whether the model names more than one class for the members.
+
+    More and more of them are asked, because a few may happen to look alike.
+    """
+    asked = A_FEW
+    members = len(training.members[1])
+    while asked < members:
+        asked = min(A_FEW * asked, members)
+        if bool(_answers_differ(training, asked)):
+            return True
+    return False
 
 
 def _collapse(training: Training, *, healthy: bool) -> dict:
@@ -456,7 +471,7 @@ def _collapse(training: Training, *, healthy: bool) -> dict:
 
     If it ends so, it is given the last healthy weights.
     """
-    if healthy or bool(_answers_differ(training, sample=False)):  # A few may happen to look alike.
+    if healthy or _do_any_answers_differ(training):
         training.last_healthy_epoch = training.epoch
         return {}
     is_last = training.epoch == training.recipe.epochs

@@ -133,7 +133,7 @@ def fit_gaussian(
     middle = np.empty((queries, n))
     squares = np.empty((queries, n))
     for records in record_slices(n, width=models * queries):
-        part = phi[..., records].astype(float)
+        part = phi[..., records].astype(float, copy=False)
         found = center_and_squares(part, mask[:, records], counts[records], center=center)
         middle[:, records] = found.center
         squares[:, records] = found.squares
@@ -158,7 +158,7 @@ def center_and_squares(
     weight = mask.astype(float)
     mean = np.einsum("mn,mqn->qn", weight, phi) / counts
     residuals = phi - mean
-    squares = np.einsum("mn,mqn->qn", weight, np.square(residuals, out=residuals))
+    squares = np.einsum("mn,mqn,mqn->qn", weight, residuals, residuals)
     if center == "mean":
         return Moments(mean, squares)
     median = np.nanmedian(np.where(mask[:, None], phi, np.nan), axis=0)

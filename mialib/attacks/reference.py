@@ -153,8 +153,9 @@ def checked_tables(
             f"{references.shape} and {is_in.shape}."
         )
     accepted = np.isfinite if finite else _is_number
-    bad = sum(int((~accepted(table)).sum()) for table in (target, *references))
-    if bad:
+    tables = (target, *references)
+    if not all(accepted(table).all() for table in tables):
+        bad = sum(int((~accepted(table)).sum()) for table in tables)
         raise ValueError(
             f"{bad} values are NaN or infinite. Compute them from logits, where they stay finite."
         )
@@ -170,7 +171,7 @@ def count_models(mask: np.ndarray, side: str) -> np.ndarray:
 
     `side` says in errors which they are: "IN" or "OUT of".
     """
-    counts = mask.sum(axis=0)
+    counts = mask.sum(axis=0, dtype=np.int32)  # Twice as quick as in int64.
     without = int((counts == 0).sum())
     if without:
         remedy = "add models that do not hold them"

@@ -102,7 +102,7 @@ def mean_p(reference_phi: np.ndarray, mask: np.ndarray | None = None) -> np.ndar
     models, queries, n = reference_phi.shape
     mean = np.empty((queries, n))
     for records in record_slices(n, width=models * queries):
-        p = p_y(reference_phi[..., records].astype(float))
+        p = p_y(reference_phi[..., records].astype(float, copy=False))
         if mask is None or counts is None:
             mean[:, records] = p.mean(axis=0)
         else:
