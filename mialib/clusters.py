@@ -7,7 +7,8 @@
 
 Everything that runs side by side goes through joblib, so `joblib.parallel_config(backend="dask")`
 alone would move it. `connected` asks first what would otherwise go wrong late: every worker must
-have the versions that are here, and must see the store, which is where finished work is kept.
+have the versions that are here, do one thing at a time, and see the store, which is where finished
+work is kept. A worker that comes later is asked with the first piece of work that it gets.
 
 A worker that dies costs the run that it was at; Dask gives that run to another one. If the whole
 cluster goes away, what is finished is in the store, and the same call goes on from there.
@@ -20,7 +21,7 @@ from __future__ import annotations
 import logging
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +29,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from joblib import parallel_config
+from joblib import delayed, parallel_config
 from joblib.parallel import get_active_backend
 
 from mialib import __version__
@@ -88,13 +89,35 @@ def _silent(logger: str) -> Iterator[None]:
         log.setLevel(before)
 
 
+def is_connected() -> bool:
+    """Whether joblib hands its work to a cluster now."""
+    backend, _ = get_active_backend()
+    return type(backend).__name__ == "DaskDistributedBackend"
+
+
 def counting_folder(store: Store) -> Path | None:
     """Where workers count their steps: beside the runs, where a cluster sees it; else anywhere."""
-    backend, _ = get_active_backend()
-    if type(backend).__name__ != "DaskDistributedBackend":
+    if not is_connected():
         return None
     store.root.mkdir(parents=True, exist_ok=True)
     return store.root
+
+
+def task(work: Callable, *arguments: Any) -> Any:
+    """A piece of work for joblib, as `delayed` makes it; on a cluster its worker is asked first."""
+    if not is_connected():
+        return delayed(work)(*arguments)
+    return delayed(_done_if_alike)(_facts(), work, *arguments)
+
+
+def _done_if_alike(here: Mapping[str, object], work: Callable, *arguments: Any) -> Any:
+    """Do the work, on a worker that may have come after the others were asked."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    _check_facts(worker.address, _facts(), here)
+    _check_threads(worker.address, worker.state.nthreads)
+    return work(*arguments)
 
 
 def _client(scheduler: str) -> Any:
@@ -136,11 +159,13 @@ def _deadly() -> type[Exception]:
 
 
 def _check_workers(client: Any, scheduler: str, store: Store) -> None:
-    client.wait_for_workers(1, timeout=SECONDS_TO_ANSWER)
+    _wait_for_a_worker(client, scheduler)
     answers: Mapping[str, object] = client.run(_facts, on_error="return")
     here = _facts()
     for worker, answer in answers.items():
         _check_facts(worker, answer, here)
+    for worker, threads in client.nthreads().items():
+        _check_threads(worker, threads)
     with _noted(store) as note:
         for worker, sees in client.run(os.path.exists, str(note)).items():
             if not sees:
@@ -148,6 +173,17 @@ def _check_workers(client: Any, scheduler: str, store: Store) -> None:
                     f"The worker {worker} does not see {store.root}. Set MIALIB_HOME to a folder "
                     "that all machines share, under one path, and start the workers with it."
                 )
+
+
+def _wait_for_a_worker(client: Any, scheduler: str) -> None:
+    try:
+        client.wait_for_workers(1, timeout=SECONDS_TO_ANSWER)
+    except TimeoutError:
+        raise ClusterError(
+            f"The scheduler at {scheduler} has no worker yet. Start some, by "
+            f"`dask worker {scheduler} --nthreads 1` on each machine, or wait until the queue has "
+            "started one; then try again."
+        ) from None
 
 
 def _facts() -> dict[str, object]:
@@ -165,7 +201,7 @@ def _check_facts(worker: str, answer: object, here: Mapping[str, object]) -> Non
     if isinstance(answer, BaseException):
         raise ClusterError(
             f"The worker {worker} cannot load mialib ({answer}). Install mialib {__version__} "
-            "there, and start the worker again. Nothing was trained."
+            "there, and start the worker again. Nothing was trained there."
         )
     assert isinstance(answer, Mapping)
     for name, version in here.items():
@@ -173,8 +209,18 @@ def _check_facts(worker: str, answer: object, here: Mapping[str, object]) -> Non
         if found != version:
             raise ClusterError(
                 f"The worker {worker} has {name} {found}, and here it is {version}: its models "
-                "would not be the same. Install the same version there. Nothing was trained."
+                "would not be the same. Install the same version there. Nothing was trained there."
             )
+
+
+def _check_threads(worker: str, threads: int) -> None:
+    """Weights and dropout are drawn from torch's own generator, of which a process has one."""
+    if threads > 1:
+        raise ClusterError(
+            f"The worker {worker} does {threads} things at a time in one process, and trainings "
+            "would take each other's random numbers. Start it with `--nthreads 1`, and more of "
+            "them with `--nworkers`. Nothing was trained there."
+        )
 
 
 @contextmanager

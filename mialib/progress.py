@@ -122,7 +122,9 @@ def shared_bar(
     The counts lie in a folder of their own, inside `folder` where the processes are on machines
     that share no other.
     """
-    with tempfile.TemporaryDirectory(prefix=".counts-", dir=folder) as own:
+    # A process that outlives an interrupt may still write there while the folder is removed.
+    made = tempfile.TemporaryDirectory(prefix=".counts-", dir=folder, ignore_cleanup_errors=True)
+    with made as own:
         counts = [Count(Path(own, str(k)), total) for k, total in enumerate(totals)]
         with (
             bar(description, total=sum(totals), unit=unit, delay=0) as advance,

@@ -29,7 +29,7 @@ import numpy as np
 import safetensors
 import safetensors.torch
 import torch
-from joblib import Parallel, delayed
+from joblib import Parallel
 from torch import nn
 
 from mialib import __version__, clusters, data, defenses, models, progress, query, splits
@@ -141,7 +141,7 @@ def get_all(
     chains = {one: _chain(one, store) for one in dict.fromkeys(configurations)}
     missing = [chain for chain in chains.values() if chain.missing]
     _warn_if_untraceable(missing)
-    if len(missing) == 1:
+    if len(missing) == 1 and not clusters.is_connected():
         _train_with_bar(missing[0], store)
     elif missing:
         _train_side_by_side(missing, store, jobs)
@@ -280,7 +280,7 @@ def _train_side_by_side(chains: Sequence[_Chain], store: Store, jobs: int | None
     folder = clusters.counting_folder(store)
     with progress.shared_bar("runs", epochs, unit="epoch", folder=folder) as counts:
         work = [
-            delayed(_work)(chain, store, registered, count, jobs)
+            clusters.task(_work, chain, store, registered, count, jobs)
             for chain, count in zip(chains, counts, strict=True)
         ]
         failures = [failure for failure in workers(work) if failure is not None]
@@ -310,7 +310,7 @@ def _reason(error: Exception, jobs: int) -> str:
     told = f"{type(error).__name__}: {error}"
     if not isinstance(error, torch.OutOfMemoryError):
         return told
-    if jobs == 1:
+    if jobs <= 1:  # -1 where a cluster's workers have the device.
         return f"{told} Choose a smaller batch_size, or a device with more memory."
     return f"{told} {jobs} models share the device: train fewer at a time, by jobs=1 or --jobs 1."
 

@@ -26,6 +26,8 @@ from mialib import doctor, profiles
 from mialib.cli import auditing, benchmarking, reproducing, running
 from mialib.clusters import ClusterError
 from mialib.experiments import banks, plans
+from mialib.runs import RunsFailedError
+from mialib.training import DivergedError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         return chosen.command(chosen)
-    except (ValueError, OSError, ClusterError) as error:
+    except (ValueError, OSError, ClusterError, RunsFailedError, DivergedError) as error:
         print(f"mialib: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -54,12 +56,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands")
     auditing.add_command(commands)
-    run = commands.add_parser("run", help="train, attack and measure what a plan says")
+    run = commands.add_parser(
+        "run",
+        help="train, attack and measure what a plan says",
+        parents=[_training_options("rows")],
+    )
     run.add_argument("plan", help="one of: " + ", ".join(plans.names()))
-    run.add_argument("--profile", default="quick", help=", ".join(profiles.NAMES))
     run.add_argument("--seeds", type=int, help="how many of each setting; the plan says otherwise")
-    run.add_argument("--data", help="an .npz or image folder in place of the profile's download")
-    run.add_argument("--jobs", type=int, help="how many rows side by side; one per core, or 1")
     run.add_argument("--scheduler", help="a Dask cluster that does the work: tcp://HOST:8786")
     run.add_argument(
         "--finished", action="store_true", help="train nothing: write what is finished so far"
@@ -68,19 +71,21 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(command=running.run)
     listing = commands.add_parser("plans", help="every plan and its profiles")
     listing.set_defaults(command=running.list_plans)
-    bank = commands.add_parser("bank", help="train reference models and keep their answers")
-    bank.add_argument("--profile", default="quick", help=", ".join(profiles.NAMES))
+    bank = commands.add_parser(
+        "bank",
+        help="train reference models and keep their answers",
+        parents=[_training_options("models")],
+    )
     bank.add_argument("--experiment", default="bank", help=", ".join(banks.EXPERIMENTS))
-    bank.add_argument("--data", help="an .npz or image folder in place of the profile's download")
-    bank.add_argument("--jobs", type=int, help="how many models side by side; one per core, or 1")
     bank.add_argument("--scheduler", help="a Dask cluster that does the work: tcp://HOST:8786")
     bank.add_argument("--dry-run", action="store_true", help="only say what is missing")
     bank.set_defaults(command=running.make_bank)
-    again = commands.add_parser("reproduce", help="a figure or table of a paper, made anew")
+    again = commands.add_parser(
+        "reproduce",
+        help="a figure or table of a paper, made anew",
+        parents=[_training_options("rows")],
+    )
     again.add_argument("item", nargs="?", help="such as past-fig-3; without one, all are listed")
-    again.add_argument("--profile", default="quick", help=", ".join(profiles.NAMES))
-    again.add_argument("--data", help="an .npz or image folder in place of the profile's download")
-    again.add_argument("--jobs", type=int, help="how many rows side by side; one per core, or 1")
     again.add_argument(
         "--seeds", type=int, help="how many of each setting; the plan says otherwise"
     )
@@ -99,6 +104,19 @@ def _parser() -> argparse.ArgumentParser:
     health = commands.add_parser("doctor", help="versions, device and store")
     health.set_defaults(command=_doctor)
     return parser
+
+
+def _training_options(what: str) -> argparse.ArgumentParser:
+    """What every command takes that trains some of these side by side."""
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument("--profile", default="quick", help=", ".join(profiles.NAMES))
+    options.add_argument(
+        "--data", help="an .npz or image folder in place of the profile's download"
+    )
+    options.add_argument(
+        "--jobs", type=int, help=f"how many {what} side by side; one per core, or 1"
+    )
+    return options
 
 
 def _doctor(chosen: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
+from joblib import Parallel
 
 from mialib import __version__, clusters, progress, runs, shipped
 from mialib.configurations import CODE_VERSION, Configuration
@@ -188,7 +188,7 @@ def make_all(plan: Plan, work: Work, store: Store, *, jobs: int | None = None) -
     folder = clusters.counting_folder(store)
     with progress.shared_bar(title, work.epochs_by_row, unit="epoch", folder=folder) as counts:
         tasks = [
-            delayed(_make_counted)(row, plan.attacks, plan.facts, store, count)
+            clusters.task(_make_counted, row, plan.attacks, plan.facts, store, count)
             for row, count in zip(work.rows, counts, strict=True)
         ]
         for _ in workers(tasks):

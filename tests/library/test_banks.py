@@ -104,6 +104,12 @@ def test_the_command_says_what_is_missing_and_makes_it(tiny, capsys):
     assert "Missing: 0 trainings" in capsys.readouterr().out
 
 
+def test_a_command_says_in_sentences_which_trainings_diverged(tiny, capsys):
+    tiny["bank"] = TINY.but(recipe=Recipe(epochs=2, lr=1e30))
+    assert cli.main(["bank", "--jobs", "1"]) == 1
+    assert "mialib: 4 of 4 missing runs failed" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

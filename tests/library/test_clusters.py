@@ -70,6 +70,16 @@ def test_a_cluster_makes_the_same_runs_to_the_bit(cluster, tiny, tmp_path):
     assert left == {".locks"}, "counts and notes are gone"
 
 
+def test_a_run_that_is_missing_alone_is_made_by_the_cluster_too(cluster, tiny, store, monkeypatch):
+    def train_here(*arguments):
+        raise AssertionError("this machine may have no device to train on")
+
+    monkeypatch.setattr(runs, "_train", train_here)
+    with clusters.connected(cluster.scheduler_address, store=store):
+        runs.get_all([tiny], store=store)
+    assert len(finished(store)) == 1
+
+
 def test_a_worker_that_is_killed_costs_its_own_run_only(cluster, slow, store):
     def kill_one():
         with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
@@ -129,6 +139,37 @@ def test_a_worker_with_another_version_is_refused(cluster, tiny, store, monkeypa
     ):
         runs.get_all([tiny, tiny.but(seed=1)], store=store)
     assert finished(store) == []
+
+
+def test_a_worker_that_comes_late_is_asked_with_its_first_run(cluster, tiny, store, monkeypatch):
+    with clusters.connected(cluster.scheduler_address, store=store):
+        monkeypatch.setattr(clusters, "__version__", "99.0")
+        with pytest.raises(clusters.ClusterError, match=r"has mialib .*here it is 99\.0"):
+            runs.get_all([tiny, tiny.but(seed=1)], store=store)
+    assert finished(store) == []
+
+
+def test_a_worker_that_trains_several_models_in_one_process_is_refused(tiny, store):
+    """Two trainings at a time would draw from one generator, and neither be what its key says."""
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as threaded,
+        pytest.raises(clusters.ClusterError, match=r"2 things at a time.*--nthreads 1"),
+        clusters.connected(threaded.scheduler_address, store=store),
+    ):
+        pass
+    assert finished(store) == []
+
+
+def test_a_scheduler_without_workers_is_told_in_a_sentence(store, monkeypatch):
+    monkeypatch.setattr(clusters, "SECONDS_TO_ANSWER", 1)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as empty,
+        pytest.raises(clusters.ClusterError, match=r"has no worker yet.*dask worker"),
+        clusters.connected(empty.scheduler_address, store=store),
+    ):
+        pass
 
 
 def test_a_worker_without_mialib_is_refused():
