@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from subprocess import SubprocessError
 
 import torch
 
@@ -26,6 +27,8 @@ from mialib.query import pick_device
 NETWORK = "resnet20"
 IMAGES = {"cpu": 512}  # of CIFAR's shape for the bare loop; an accelerator takes more
 MANY_IMAGES = 10_000
+# What a device or a process may say; noise in few bits may diverge, which is an ArithmeticError.
+LEFT_OUT = (RuntimeError, OSError, MemoryError, ArithmeticError, SubprocessError)
 
 
 @dataclass
@@ -59,7 +62,7 @@ def measure(device: str = "auto", *, only: Iterable[str] = ()) -> Measured:
         for name in chosen:
             try:
                 PARTS[name](measured)
-            except (RuntimeError, OSError, MemoryError) as error:
+            except LEFT_OUT as error:
                 measured.skipped[name] = f"{type(error).__name__}: {error}"
             advance()
     return measured

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mialib import models, precision, profiles, progress
+from mialib import models, profiles, progress
 from mialib.benchmarks.timing import Row, fastest
 from mialib.data import Records
 from mialib.experiments import rehearsal
-from mialib.precision import loss_scaler
+from mialib.precision import has_bfloat16, loss_scaler
 from mialib.query import to_device
 from mialib.training import Recipe, fit
 
@@ -39,12 +39,12 @@ def noise_images(n: int) -> Records:
     rng = np.random.default_rng(0)
     x = rng.integers(0, 255, (n, 3, 32, 32)).astype(np.uint8)
     y = rng.integers(0, 10, n)
-    return Records("noise", x, y, 10)
+    return Records("noise", x, y, 10, scale=(255.0,))
 
 
 def precisions(device: torch.device) -> dict[str, str]:
     """Each precision, with the reason why it is left out on this device, or nothing."""
-    no_bfloat16 = "" if precision.has_bfloat16(device) else "the device has none of its own"
+    no_bfloat16 = "" if has_bfloat16(device) else "the device has none of its own"
     no_float16 = "" if device.type == "cuda" else "only CUDA devices are fast in it"
     return {"float32": "", "bfloat16": no_bfloat16, "float16": no_float16}
 
@@ -76,7 +76,7 @@ def fit_row(
 
 
 def bare_loop(model: nn.Module, x: Tensor, y: Tensor, recipe: Recipe) -> None:
-    """What one would write by hand."""
+    """What one would write by hand, in shuffled batches."""
     optimizer = torch.optim.SGD(
         model.parameters(), recipe.lr, recipe.momentum, weight_decay=recipe.weight_decay
     )
@@ -85,12 +85,12 @@ def bare_loop(model: nn.Module, x: Tensor, y: Tensor, recipe: Recipe) -> None:
     dtype = getattr(torch, recipe.precision) if is_narrow else None
     model.train()
     for _ in range(recipe.epochs):
-        batches = zip(x.split(recipe.batch_size), y.split(recipe.batch_size), strict=True)
-        for inputs, labels in batches:
+        order = torch.randperm(len(y)).to(y.device)
+        for chosen in order.split(recipe.batch_size):
             optimizer.zero_grad()
             with torch.autocast(x.device.type, dtype, enabled=is_narrow):
-                logits = model(inputs)
-            scaler.scale(F.cross_entropy(logits.float(), labels)).backward()
+                logits = model(x[chosen])
+            scaler.scale(F.cross_entropy(logits.float(), y[chosen])).backward()
             scaler.step(optimizer)
             scaler.update()
 

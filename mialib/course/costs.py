@@ -10,8 +10,8 @@ Lesson 11 shows the first, lesson 13 the second, and `make bench` prints them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from mialib.configurations import Configuration
+from mialib.runs import threads
 from mialib.training import Defense, Plain, fit
 
 FIRST = 2  # epochs that do not count
@@ -103,12 +104,6 @@ def fastest(*jobs: Callable[[], object], rounds: int = 7) -> list[float]:
     return [min(seen[1:]) for seen in times]
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread() -> AbstractContextManager[None]:
     """Torch on one thread, as a run has it unless told otherwise."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+    return threads(1)

@@ -1,5 +1,7 @@
 """`mialib bench`: what it measures on this device, and how it is told."""
 
+from subprocess import CalledProcessError
+
 import numpy as np
 import pytest
 import torch
@@ -31,7 +33,7 @@ def test_the_bare_loop_moves_the_weights():
 
 
 def test_a_precision_that_the_device_lacks_is_left_out_with_the_reason(monkeypatch):
-    monkeypatch.setattr(training.precision, "has_bfloat16", lambda device: False)
+    monkeypatch.setattr(training, "has_bfloat16", lambda device: False)
     found = training.precisions(CPU)
     assert found["float32"] == ""
     assert "none of its own" in found["bfloat16"]
@@ -58,13 +60,14 @@ def test_importing_and_a_slider_are_measured_against_their_limits():
     assert starting.slider_row().baseline == starting.SLIDER_LIMIT
 
 
-def test_a_part_that_fails_is_left_out_with_the_reason(monkeypatch):
+@pytest.mark.parametrize("error", [RuntimeError("no memory"), CalledProcessError(1, "python")])
+def test_a_part_that_fails_is_left_out_with_the_reason(error, monkeypatch):
     def broken(measured):
-        raise RuntimeError("out of memory")
+        raise error
 
     monkeypatch.setitem(measuring.PARTS, "models", broken)
     found = benchmarks.measure("cpu", only=["models"])
-    assert found.skipped == {"models": "RuntimeError: out of memory"}
+    assert found.skipped == {"models": f"{type(error).__name__}: {error}"}
     assert "left out: models" in benchmarks.as_text(found)
     assert "left out: models" in benchmarks.as_markdown(found)
 

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from bench import __main__ as command
-from bench import attacks, cluster, growth, memory, peers, report, shadows, training
+from bench import attacks, cluster, growth, memory, peers, reasons, report, shadows, training
 from bench.growth import Growth
 from bench.timing import Row, fastest
 from mialib import bank, metrics
-from mialib.attacks import ATTACKS, RMIA
+from mialib.attacks import ATTACKS, RMIA, rmia_scores
 from mialib.configurations import Configuration
 from mialib.query import to_device
 from mialib.training import Recipe
@@ -158,6 +158,22 @@ def test_growth_is_drawn_and_told():
     table = report.growth_table(found)
     assert len(table) == len(found) + 2
     assert "1.00" in table[2]
+
+
+# Where the time goes
+
+
+def test_a_profile_tells_convolutions_from_the_rest():
+    share = reasons.training_share("float32", images=16)
+    assert share.convolutions > share.others / 10 > 0
+    assert share.whole == share.convolutions + share.others
+
+
+def test_the_sorting_is_what_rmia_needs(rng):
+    ratio, population = rng.lognormal(size=50), rng.lognormal(size=30)
+    first_to_beat = reasons.sorting(ratio, population)()
+    beaten = np.sort(rmia_scores(ratio, population)) * len(population)
+    assert [np.sum(first_to_beat <= place) for place in range(len(ratio))] == beaten.tolist()
 
 
 # The page

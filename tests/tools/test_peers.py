@@ -128,9 +128,27 @@ def test_what_is_larger_than_a_cell_over_the_cap_is_not_tried(tmp_path, monkeypa
     assert len(found.skipped) == 4
 
 
+def test_a_toolkit_that_cannot_be_had_is_left_out_and_the_others_are_not(
+    tmp_path, monkeypatch, capsys
+):
+    def make(folder, peer):
+        (folder / peer).mkdir()
+        if peer == "tf":
+            raise subprocess.CalledProcessError(1, "pip")
+        compared_peers.ready(folder, peer).touch()
+
+    monkeypatch.setattr(compared_peers, "make_environment", make)
+    compared_peers.install(tmp_path)
+    assert "tf: left out" in capsys.readouterr().out
+    there = [peer for peer in compared_peers.ATTACKS if compared_peers.is_ready(tmp_path, peer)]
+    assert there == ["privacyguard", "art", "sacro"]
+    monkeypatch.setattr(compared_peers, "ATTACKS", {"tf": ("LiRA",)})
+    found = compared_peers.compare(tmp_path)
+    assert "`make peers` makes it" in found.skipped["TF Privacy"]
+
+
 @pytest.mark.parametrize("attack", ["LiRA", "RMIA", "loss", "correctness"])
-def test_a_cell_of_mialib_beside_itself_is_equal(attack, tmp_path, monkeypatch):
-    monkeypatch.setattr(compared_peers, "TURNS", 1)
+def test_a_process_of_mialib_is_timed_and_its_scores_tell_members(attack, tmp_path):
     arrays = tmp_path / "arrays.npz"
     compared_peers.write_arrays(arrays, 300, 4)
     own = compared_peers.run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import tempfile
 from pathlib import Path
 
 from bench import (
@@ -12,6 +13,7 @@ from bench import (
     defenses,
     growth,
     past,
+    reasons,
     report,
     shadows,
     sparsity,
@@ -35,7 +37,7 @@ SLOW = ("past", "defenses")
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    names = [*GROUPS, "growth", "peers", "memory"]
+    names = [*GROUPS, "growth", "peers", "memory", "reasons"]
     parser.add_argument("groups", nargs="*", help=f"some of: {', '.join(names)}")
     parser.add_argument("--out", type=Path, default=report.PAGE, help="the page that is written")
     chosen = parser.parse_args(arguments)
@@ -56,10 +58,10 @@ def show(names: list[str]) -> None:
         if name == "growth":
             for what, job in growth.jobs().items():
                 print(growth.as_line(growth.grown(what, job)), flush=True)
-        elif name == "peers":
-            print("\n".join(report.peers_section(report.PAGE.parent)))
-        elif name == "memory":
-            print("\n".join(report.memory_section(report.PAGE.parent)))
+        elif name in ("peers", "memory"):
+            print("\n".join(printed(name)))
+        elif name == "reasons":
+            print("\n".join(reasons.reasons()))
         else:
             print(HEADING)
             print_rows(name)
@@ -72,6 +74,13 @@ def show(names: list[str]) -> None:
     if "attacks" in names:
         what, seconds = attacks.whole_suite()
         print(f"\n{what:<74}{seconds:>9.4f}s")
+
+
+def printed(name: str) -> list[str]:
+    """A section as the page has it; its picture is thrown away."""
+    section = report.peers_section if name == "peers" else report.memory_section
+    with tempfile.TemporaryDirectory() as folder:
+        return section(Path(folder))
 
 
 def print_rows(name: str) -> list[Row]:

@@ -1,6 +1,6 @@
 """The same trainings by a Dask cluster of two workers on this machine, and by joblib's processes.
 
-python -m bench cluster         # from the folder tools/; a minute
+python -m bench cluster         # from the folder tools/; some minutes
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def rows() -> list[Row]:
     return [dask_row(models)]
 
 
-def dask_row(models: list[Configuration], *, rounds: int = 3) -> Row:
+def dask_row(models: list[Configuration], *, rounds: int = 2) -> Row:
     """All models trained, into an empty store each time; the first turn starts the processes."""
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -182,11 +182,6 @@ def all_growth() -> list[Growth]:
     return [grown(what, job) for what, job in jobs().items()]
 
 
-def rows() -> list:
-    """No ratio; `all_growth` has the exponents."""
-    return []
-
-
 def as_line(growth: Growth) -> str:
     largest = f"{growth.seconds[-1]:.4f} s at {growth.sizes[-1]:,}"
     steep = "  too steep" if growth.is_too_steep else ""

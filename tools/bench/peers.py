@@ -11,6 +11,7 @@ is not there is left out with the command that makes it.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -37,7 +38,7 @@ REFERENCES = (4, 16, 64)
 POPULATION = 5_000
 CLASSES = 10
 CAP = 15.0  # seconds for the process of a cell
-ROUNDS = 5
+ROUNDS = 20
 TURNS = 2
 AIM = 10  # times as fast, at 10,000 records and 16 references
 # SACRO is installed without what its report needs; it imports torch, and its scores need none.
@@ -111,28 +112,44 @@ def requirements(peer: str) -> Sequence[str]:
 
 
 def install(folder: Path, peers: Sequence[str] = tuple(ATTACKS)) -> None:
-    """Make the environments that are not there."""
+    """Make the environments that are not there; a toolkit that cannot be had is left out."""
     for peer in peers:
-        if (folder / peer / "ready").exists():
+        if is_ready(folder, peer):
             continue
         print(f"{peer}: making its environment", flush=True)
-        venv.create(folder / peer, with_pip=True, clear=True)
-        python = str(python_of(folder, peer))
-        for line in requirements(peer):
-            packages = line.replace("'", "").split()
-            command = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-            subprocess.run([*command, *packages], check=True)
-        borrow(folder, peer)
-        (folder / peer / "ready").touch()
+        try:
+            make_environment(folder, peer)
+        except (subprocess.CalledProcessError, OSError) as error:
+            print(f"{peer}: left out, because its environment could not be made: {error}")
+
+
+def make_environment(folder: Path, peer: str) -> None:
+    venv.create(folder / peer, with_pip=True, clear=True)
+    python = str(python_of(folder, peer))
+    for line in requirements(peer):
+        packages = line.replace("'", "").split()
+        command = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        subprocess.run([*command, *packages], check=True)
+    borrow(folder, peer)
+    ready(folder, peer).touch()
+
+
+def ready(folder: Path, peer: str) -> Path:
+    """The file that is there once all of a toolkit is installed."""
+    return folder / peer / "ready"
+
+
+def is_ready(folder: Path, peer: str) -> bool:
+    return ready(folder, peer).exists()
 
 
 def borrow(folder: Path, peer: str) -> None:
     """Let the environment find a package of this one, after its own."""
     if peer not in BORROWED:
         return
-    import importlib.util
-
     found = importlib.util.find_spec(BORROWED[peer])
+    if found is None or found.origin is None:
+        raise OSError(f"it borrows {BORROWED[peer]}, which is not installed here")
     home = Path(found.origin).parents[1]
     ask = "import site; print(site.getsitepackages()[0])"
     done = subprocess.run(
@@ -202,7 +219,7 @@ def compare(
     """Every common cell of the toolkits whose environments are there."""
     found = Comparison()
     for peer in ATTACKS:
-        if not python_of(folder, peer).exists():
+        if not is_ready(folder, peer):
             found.skipped[NAMES[peer]] = (
                 "its environment is not there; `make peers` makes it, some minutes"
             )

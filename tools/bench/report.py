@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from bench import growth, memory, peers, sparsity
+from bench import growth, memory, peers, reasons, sparsity
 from bench.growth import Growth
 from bench.memory import Peak
 from bench.peers import Compared, Comparison
@@ -68,6 +68,10 @@ def plain_forms(rows: dict[str, list[Row]], failures: dict[str, str]) -> list[st
 # The sections
 
 
+def reasons_section(folder: Path) -> list[str]:
+    return [f"- {reason}" for reason in reasons.reasons()]
+
+
 def machine(folder: Path) -> list[str]:
     return [benchmarks.as_markdown(benchmarks.measure("auto"))]
 
@@ -110,13 +114,13 @@ def growth_picture(found: Iterable[Growth]) -> Picture:
     shape = sizes * np.log(sizes)
     first = next(iter(curves.values()))
     curves["n log n"] = first[0] * shape / shape[0]
-    return plots.lines(sizes, curves, xlabel="records", ylabel="processor seconds", log="xy")
+    return plots.lines(sizes, curves, xlabel="records", ylabel="processor milliseconds", log="xy")
 
 
 def filled(one: Growth, sizes: np.ndarray) -> np.ndarray:
-    """The seconds at every size; NaN where it was not measured."""
+    """The milliseconds at every size; NaN where it was not measured."""
     known = dict(zip(one.sizes, one.seconds, strict=True))
-    return np.array([known.get(int(n), np.nan) for n in sizes])
+    return 1000 * np.array([known.get(int(n), np.nan) for n in sizes])
 
 
 def memory_section(folder: Path) -> list[str]:
@@ -153,8 +157,7 @@ def comparison_lines(found: Comparison, folder: Path) -> list[str]:
     left_out = [f"- left out: {what} ({reason})" for what, reason in found.skipped.items()]
     if not found.cells:
         return left_out
-    picture = peers_picture(found.cells)
-    (folder / "peers.png").write_bytes(picture.png)
+    drawn = peers_drawn([one for one in found.cells if one.cell.attack == "LiRA"], folder)
     versions = ", ".join(found.versions.values())
     return [
         f"{versions}; each in an environment of its own, mialib and the toolkit by turns. Timed is "
@@ -164,13 +167,20 @@ def comparison_lines(found: Comparison, folder: Path) -> list[str]:
         "is shorter than mialib's whole way from φ); SACRO-ML's would train its own shadows, and "
         "is timed from their φ on.",
         "",
-        f"![{picture.alt}](peers.png)",
-        "",
+        *drawn,
         *peers_table(found.cells),
         "",
         *verdicts(found.cells),
         *left_out,
     ]
+
+
+def peers_drawn(of_lira: Sequence[Compared], folder: Path) -> list[str]:
+    if not of_lira:
+        return []
+    picture = peers_picture(of_lira)
+    (folder / "peers.png").write_bytes(picture.png)
+    return [f"![{picture.alt}](peers.png)", ""]
 
 
 def peers_table(cells: Iterable[Compared]) -> list[str]:
@@ -221,22 +231,24 @@ def misses(one: Compared) -> list[str]:
     return sentences
 
 
-def peers_picture(cells: Iterable[Compared]) -> Picture:
-    """Seconds of LiRA by records with 16 references, and of mialib's."""
+def peers_picture(of_lira: Iterable[Compared]) -> Picture:
+    """Milliseconds of LiRA by records with 16 references, and of mialib's."""
     sizes = list(peers.RECORDS)
-    shown = [one for one in cells if one.cell.attack == "LiRA" and one.cell.references == 16]
     curves: dict[str, np.ndarray] = {"mialib": np.full(len(sizes), np.nan)}
-    for one in shown:
+    for one in of_lira:
+        if one.cell.references != 16:
+            continue
         place = sizes.index(one.cell.records)
         own = curves["mialib"]
-        own[place] = np.fmin(own[place], one.mialib.seconds)
+        own[place] = np.fmin(own[place], 1000 * one.mialib.seconds)
         name = peers.NAMES[one.cell.peer]
-        curves.setdefault(name, np.full(len(sizes), np.nan))[place] = one.peer.seconds
-    label = "seconds of LiRA, 16 references"
+        curves.setdefault(name, np.full(len(sizes), np.nan))[place] = 1000 * one.peer.seconds
+    label = "milliseconds of LiRA, 16 references"
     return plots.lines(sizes, curves, xlabel="records", ylabel=label, log="xy")
 
 
 SECTIONS: dict[str, Section] = {
+    "Where the time goes": reasons_section,
     "Against the machine": machine,
     "Against other toolkits": peers_section,
     "Memory": memory_section,

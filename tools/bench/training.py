@@ -22,7 +22,7 @@ CPU = torch.device("cpu")
 
 def rows() -> list[Row]:
     return [
-        fit_row("mlp", data.load("shoppers", size=4096), device=CPU, rounds=6),
+        fit_row("mlp", data.load("shoppers", size=4096), device=CPU, rounds=12),
         precision_row(noise_images(512)),
         bootstrap_row(),
     ]
