@@ -351,7 +351,6 @@ def advice(
     *,
     promise: float,
     number: str = "advantage",
-    needs: Mapping[str, Callable[[Contender], bool]] = NEEDS,
 ) -> list[Advice]:
     """For each need, the setting that leaks least and loses at most `promise` of accuracy.
 
@@ -362,7 +361,7 @@ def advice(
     floor = choosing.undefended.mean() - promise
     able = [one for one in choosing.competitors if one.mean() >= floor]
     found = []
-    for need, serves in needs.items():
+    for need, serves in NEEDS.items():
         fit = [one for one in able if serves(one)]
         best = min(fit, key=lambda one: one.mean(number), default=None)
         found.append(_advice(need, best, measuring, number))

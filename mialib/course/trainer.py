@@ -276,10 +276,8 @@ class TrainThisPoint(Explorer):
             self._train_with_bar()
         except EXPECTED as error:
             self._fail(error)
-        except (
-            BaseException
-        ) as error:  # An interrupt, or a fault of the code: told here, and raised.
-            self._fail(error)
+        except BaseException as error:
+            self._fail(error)  # An interrupt, or a fault of the code: told here, and raised.
             raise
         finally:
             self.button.disabled = False

@@ -145,6 +145,7 @@ class Explorer:
         except Exception as error:
             what = html.escape(f"{type(error).__name__}: {error}")
             self.screen.value = f"<b>This position failed:</b> {what}"
+            self.told.value = _unseen(f"{self.position()}. This position failed.")
             raise
 
     def position(self) -> str:

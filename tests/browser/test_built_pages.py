@@ -129,7 +129,7 @@ def test_without_scripts_one_of_many_sliders_moves_at_a_time(without_scripts):
     assert shown(page, "#slider-3") == "Bars at record = 929, letter = a, share = 0.5."
     page.get_by_label("h", exact=True).check()
     assert shown(page, "#slider-3") == "Bars at record = 929, letter = h, share = 0.5."
-    page.get_by_label("L1", exact=True).check()
+    page.get_by_role("radio", name="L1", exact=True).check()
     assert shown(page, "#slider-3") == "Bars at record = 929, letter = L1, share = 0.5."
     page.get_by_label("1.00").check()
     assert shown(page, "#slider-3") == "Bars at record = 929, letter = a, share = 1.0."

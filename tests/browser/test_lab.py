@@ -77,6 +77,8 @@ def test_a_saved_slider_is_still_shown_when_its_notebook_is_opened_again(browser
     slider.press("ArrowRight")
     slider.wait_until_told(before["announcement"])
     moved = slider.shown()
+    # Announced is what changes in a region, so the place that ipywidgets keeps must be one.
+    assert slider.box.locator(".mialib-told .widget-html-content[role=status]").count() == 1
     opened.save()
     opened.end_kernel()
     opened.reload()

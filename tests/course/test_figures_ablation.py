@@ -39,6 +39,7 @@ def test_a_table_of_settings_has_a_dash_where_nothing_is_known():
     picture = PICTURES["setting_tables"]()
     assert picture.numbers["change, λ = 0.001, α = 1.5"] == -0.2
     assert "change, λ = 0.001, α = 0" not in picture.numbers
+    assert "gap, λ = 0.002: 0.70, none; change, λ = 0.001: none, −0.200" in picture.alt
     figure = Figure()
     picture.draw(figure)
     gap, change, little = figure.axes

@@ -61,7 +61,7 @@ def test_a_labelled_factor_says_its_sizes():
 def test_a_product_counts_the_entries_that_differ_from_zero():
     picture = figures.matrix_product(PRODUCT)
     assert picture.numbers == {"R2 entries": 64, "R1 entries": 144, "W entries": 576}
-    assert "R1, 16×36, with 144" in picture.alt
+    assert "R1, 16 by 36, with 144" in picture.alt
     rounded = np.array([[0.0, -2.0], [1e-17, 3.0]])
     assert figures.matrix_product({"X": rounded}).numbers == {"X entries": 2}
 
@@ -108,10 +108,11 @@ def test_matched_trainings_tell_their_means():
     assert picture.numbers == {
         "S = 1, butterfly": pytest.approx(0.65),
         "S = 1, dense": pytest.approx(0.25),
-        "S = 2, butterfly": 0.5,
+        "S = 2\nof 3, butterfly": 0.5,
         "dotted": 0.64,
     }
     assert "S = 1, butterfly 0.65" in picture.alt
+    assert "S = 2 of 3, butterfly 0.50" in picture.alt
     assert picture.caption.startswith("Highest advantage: a marker for each training")
 
 

@@ -48,6 +48,14 @@ def test_weights_that_lie_farther_out_are_told_and_not_drawn():
     assert outline.get_data().values.max() == pytest.approx(1 / 100)
 
 
+def test_an_alt_text_tells_how_far_a_curve_goes_on_its_way():
+    curves = {"PAST": [1.0, 4.0, -1.0, 2.0], "λ = 0": [1.0, 1.5, 2.0]}
+    x = {"PAST": range(4), "λ = 0": range(3)}
+    alt = figures.arm_curves({"loss gap": curves}, x=x, xlabel="epoch").alt
+    assert "PAST: from 1 to 2, down to −1 on the way, up to 4 on the way;" in alt
+    assert alt.endswith("λ = 0: from 1 to 2.")
+
+
 def test_an_arm_begins_at_its_epoch_and_keeps_its_colour():
     curves = {"training": [0.0, 1.0, 2.0], "PAST": [2.0, 0.5]}
     x = {"training": range(3), "PAST": range(2, 4)}

@@ -14,6 +14,7 @@ from PIL import Image
 from mialib.course import figures, plots
 from mialib.course.plots.files import with_few_colors
 from mialib.course.plots.picture import Picture
+from mialib.estimates import Estimate
 from small_pictures import PICTURES
 
 
@@ -23,6 +24,7 @@ def test_a_picture_can_be_seen_and_read_aloud(name):
     assert picture.png.startswith(b"\x89PNG")
     assert picture.png == PICTURES[name]().png
     assert len(picture.alt) > 40
+    assert "\n" not in picture.alt
     assert picture.caption.endswith(".")
     assert not picture.caption[0].islower()
     data, metadata = picture._repr_mimebundle_()
@@ -82,6 +84,17 @@ def test_a_chart_needs_few_colours(name):
     assert (difference > 16).mean() < 0.001
     assert with_few_colors(picture.png) == few
     assert len(with_few_colors(few)) <= len(few)
+
+
+def test_a_shaded_row_is_still_shaded_with_few_colours():
+    rows = {"first": Estimate(0.4, 0.3, 0.5), "second": Estimate(0.6, 0.5, 0.7)}
+    bare, shaded = (
+        plots.comparison({"one": rows}, label="AUC", mark=mark) for mark in (None, "second")
+    )
+    few = [pixels(with_few_colors(picture.png)) for picture in (bare, shaded)]
+    darker = (few[0] - few[1]).min(axis=2) > 16  # of 255
+    assert darker.mean() > 0.1
+    assert shaded.caption.endswith("; shaded: second.")
 
 
 def test_an_image_of_many_colours_keeps_them(rng):

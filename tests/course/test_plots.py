@@ -57,13 +57,20 @@ def test_a_comparison_of_differences_does_not_speak_of_chance():
     picture = PICTURES["comparison of differences"]()
     assert picture.caption == "Change with 95 % intervals; dotted: no difference."
     assert "chance" not in picture.alt
-    assert PICTURES["comparison"]().caption.endswith("dotted: chance.")
+    assert PICTURES["comparison"]().caption.endswith("dotted: chance; shaded: R.")
 
 
 def test_a_curve_with_gaps_says_where_it_has_values():
     alt = PICTURES["lines with gaps"]().alt
-    assert "late from 0.500 to 0.000, between 0.000 and 0.500" in alt
+    assert "late from 0.500 to 0.000;" in alt
     assert "never has no values" in alt
+
+
+def test_a_curve_says_how_far_it_goes_beyond_its_ends_and_whose_it_is():
+    curves = {"member": [0.1, 0.4, 0.2], "non_member": [0.1, 0.2, 0.4]}
+    alt = plots.lines([1, 2, 3], curves, xlabel="x", ylabel="y", roles=True).alt
+    assert "members from 0.100 to 0.200, between 0.100 and 0.400" in alt
+    assert alt.endswith("non-members from 0.100 to 0.400.")
 
 
 def test_a_band_is_a_number_and_its_interval():

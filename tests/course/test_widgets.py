@@ -92,6 +92,7 @@ def test_a_failure_is_seen(explored):
         explorer.controls["prior"].value = 0.5
     assert "This position failed" in explorer.screen.value
     assert "too far: 0.4 &lt; prior" in explorer.screen.value
+    assert "prior 0.5. This position failed." in explorer.told.value
 
 
 def test_a_position_is_drawn_once(explored):

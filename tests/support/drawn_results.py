@@ -7,7 +7,8 @@ import numpy as np
 
 from mialib.experiments import plans
 from mialib.results.edges import MARGINS
-from mialib.results.tables import Results, Row, as_ranks
+from mialib.results.tables import Results, Row
+from small_results import ranked
 
 EPOCHS = 12
 
@@ -20,15 +21,14 @@ def made_up(name, profile, *, seeds=2, n=120, failed=()):
     is_member = np.arange(2 * n) < n
     # A setting has a strength of its own, so that they differ.
     lifts = {_words(row): 0.2 + rng.random() for row in planned}
-    ranked = [
-        [_ranked(rng, is_member, lifts[_words(row)]) for _ in plan.attacks] for row in planned
+    scores = [
+        [_scores(rng, is_member, lifts[_words(row)]) for _ in plan.attacks] for row in planned
     ]
     correct = rng.random((len(planned), 2 * n)) < np.where(is_member, 0.95, 0.6)
     return Results(
         rows=tuple(_row(row, rng, failed) for row in planned),
         attacks=plan.attacks,
-        ranks=np.array([[ranks for ranks, _ in row] for row in ranked]),
-        thresholds=np.array([[threshold for _, threshold in row] for row in ranked]),
+        **ranked(scores),
         losses=rng.random((len(planned), 2 * n)).astype(np.float16),
         correct=correct,
         is_member=is_member,
@@ -45,8 +45,8 @@ def _words(row):
     return repr(row.settings)
 
 
-def _ranked(rng, is_member, lift):
-    return as_ranks(rng.normal(size=len(is_member)) + lift * is_member, 0.5)
+def _scores(rng, is_member, lift):
+    return rng.normal(size=len(is_member)) + lift * is_member
 
 
 def _row(planned, rng, failed):

@@ -17,7 +17,8 @@ from mialib.data import PUBLISHED, Records
 from mialib.experiments import facts, plans
 from mialib.experiments.running import shipped_path
 from mialib.results import Results
-from mialib.results.tables import RECORDS, Row, as_ranks
+from mialib.results.tables import RECORDS, Row
+from small_results import ranked
 
 N = 480  # records; half of them members, so that half of those still tell a TPR at 1 % FPR
 OF_WEIGHTS = ("sparsity", "kept weights")  # facts that need a network, and no records
@@ -56,13 +57,11 @@ def made_up_results(name: str, profile: str) -> Results:
     rows = [row for planned in plan.rows() for row in _rows(planned, plan)]
     is_member = np.arange(N) < N // 2
     scores = rng.normal(size=(len(rows), len(attacks), N)) + is_member
-    ranked = [[as_ranks(one, 0.5) for one in row] for row in scores]
     first = plan.rows()[0].configuration
     return Results(
         rows=tuple(rows),
         attacks=attacks,
-        ranks=np.array([[ranks for ranks, _ in row] for row in ranked]),
-        thresholds=np.array([[threshold for _, threshold in row] for row in ranked]),
+        **ranked(scores),
         losses=rng.exponential(size=(len(rows), N)).astype(np.float16),
         correct=rng.random((len(rows), N)) < 0.7,
         is_member=is_member,

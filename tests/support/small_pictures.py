@@ -95,7 +95,7 @@ VERSUS = [
     differences.Difference(
         differences.SOURCES["twice"],
         dict.fromkeys(differences.VARIANTS, np.array([[0.5] * 3, [0.4] * 3])),
-        differences.Dots({"loss": HALF, "entropy": LESS}, "advantage"),
+        differences.Dots({"loss": HALF, "entropy\nper class": LESS}, "advantage"),
     ),
 ]
 
@@ -378,7 +378,10 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     ),
     "labelled_factor": lambda: figures.labelled_factor(chains.Factor(16, 24, 2, 3, 4)),
     "matched_trainings": lambda: figures.matched_trainings(
-        {"S = 1": {"butterfly": [0.6, 0.7], "dense": [0.2, 0.3]}, "S = 2": {"butterfly": [0.5]}},
+        {
+            "S = 1": {"butterfly": [0.6, 0.7], "dense": [0.2, 0.3]},
+            "S = 2\nof 3": {"butterfly": [0.5]},
+        },
         label="highest advantage",
         dotted=0.64,
     ),

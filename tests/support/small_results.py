@@ -18,21 +18,28 @@ TINY = Configuration(
 )
 
 
+def ranked(scores, thresholds=0.5):
+    """What `Results` keeps of scores (rows, attacks, n)."""
+    found = [[as_ranks(one, thresholds) for one in row] for row in scores]
+    return {
+        "ranks": np.array([[ranks for ranks, _ in row] for row in found]),
+        "thresholds": np.array([[threshold for _, threshold in row] for row in found]),
+    }
+
+
 def results(scores, is_member, *, thresholds=0.5, settings=None, correct=None, losses=None):
     """Rows from scores (rows, attacks, n); a row's settings are those given, and its seed its place
     among rows of equal settings."""
     scores = np.asarray(scores, float)
     rows, attacks, n = scores.shape
     settings = settings or [{"defense": "Plain"}] * rows
-    ranked = [[as_ranks(one, thresholds) for one in row] for row in scores]
     return Results(
         rows=tuple(
             Row(setting, settings[:place].count(setting), {"test": 0.5}, 0.1, 1.0, {})
             for place, setting in enumerate(settings)
         ),
         attacks=ATTACKS[:attacks],
-        ranks=np.array([[ranks for ranks, _ in row] for row in ranked]),
-        thresholds=np.array([[threshold for _, threshold in row] for row in ranked]),
+        **ranked(scores, thresholds),
         losses=np.zeros((rows, n), np.float16) if losses is None else np.float16(losses),
         correct=np.ones((rows, n), bool) if correct is None else correct,
         is_member=np.asarray(is_member),

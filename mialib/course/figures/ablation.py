@@ -153,14 +153,31 @@ def setting_tables(
         for title, some in tables.items()
         for (lam, alpha), number in some.items()
     }
+    lines = [
+        f"{title}, λ = {lam:g}: {_row_aloud(some, lam, columns)}"
+        for title, some in tables.items()
+        for lam in rows
+    ]
     return Picture(
         draw,
-        alt=f"{len(tables)} tables of coloured cells, λ downwards and α along. "
-        f"{spoken(numbers, 'z.3g')}.",
+        alt=f"{len(tables)} tables of coloured cells, λ downwards and α along, which is "
+        f"{', '.join(f'{alpha:g}' for alpha in columns)}. {listed(lines)}.",
         caption=told,
         size=(8.2, 1.1 + 0.34 * len(rows)),
         numbers=numbers,
     )
+
+
+def _row_aloud(
+    numbers: Mapping[tuple[float, float], Number], lam: float, columns: Sequence[float]
+) -> str:
+    """The numbers of one λ from left to right, as they are drawn."""
+    form = _form(numbers)
+    told = [
+        f"{value_of(numbers[lam, alpha]):{form}}" if (lam, alpha) in numbers else "none"
+        for alpha in columns
+    ]
+    return ", ".join(told)
 
 
 def _draw_setting_table(
@@ -176,19 +193,27 @@ def _draw_setting_table(
         value, low, high = triple(number)
         table[at] = value
         is_sure[at] = isinstance(number, Estimate) and (low > 0 or high < 0)
-    differ = any(isinstance(number, Estimate) for number in numbers.values())
     draw_cells(
         axes,
         table,
         rows=[f"λ = {lam:g}" for lam in rows],
         columns=[f"{alpha:g}" for alpha in columns],
-        form="+z.3f" if differ else "z.2f",
-        **_shades(table[~np.isnan(table)], differ=differ),
+        form=_form(numbers),
+        **_shades(table[~np.isnan(table)], differ=_differ(numbers)),
     )
     for text, sure in zip(axes.texts, is_sure[~np.isnan(table)], strict=True):
         text.set_fontweight("bold" if sure else "normal")
     for row, column in np.argwhere(np.isnan(table)):
         axes.text(column + 0.5, row + 0.5, "–", ha="center", va="center", color=COLOR["chance"])
+
+
+def _differ(numbers: Mapping[tuple[float, float], Number]) -> bool:
+    """Whether they are differences."""
+    return any(isinstance(number, Estimate) for number in numbers.values())
+
+
+def _form(numbers: Mapping[tuple[float, float], Number]) -> str:
+    return "+z.3f" if _differ(numbers) else "z.2f"
 
 
 def _shades(values: np.ndarray, *, differ: bool) -> dict[str, Any]:

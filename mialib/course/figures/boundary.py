@@ -92,8 +92,8 @@ def margins(settings: Mapping[str, Results], *, columns: int) -> Picture:
         alt=f"{len(settings)} pairs of histograms of the distance to the boundary, members and "
         f"non-members: {spoken(numbers)}.",
         caption="Distance of each record's features to the decision boundary, negative when "
-        "misclassified, over all trainings. Overlap: the area under both histograms, with bins of "
-        f"{width:g}.",
+        "misclassified, over all trainings; the outermost bins hold all that lies beyond. Overlap: "
+        f"the area under both histograms, with bins of {width:g}.",
         size=(8.2, 0.9 + 1.6 * rows_of(len(settings), columns)),
         numbers=numbers,
     )

@@ -26,7 +26,7 @@ from matplotlib.patches import Rectangle
 from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import name_rows, write_beside
-from mialib.course.plots.spoken import capital, listed
+from mialib.course.plots.spoken import capital, in_one_line, listed
 from mialib.sparsity.chains import Factor
 
 Place = tuple[float, float]
@@ -143,7 +143,8 @@ def matrix_product(
         draw,
         alt=f"A row of matrices, {alt}".strip(),
         caption=f"{last} as a product of {len(factors)} factors. Below each: its size, and how "
-        "many entries differ from 0 (black: positive, orange: negative).",
+        "many entries differ from 0 (black: positive, orange: negative)."
+        + (f" Pale ones are near 0; blue lines stand after every {grid} columns." if grid else ""),
         size=(8.2, height or 7.6 * tallest + 0.8),
         numbers={f"{name} entries": float(count) for name, count in entries.items()},
     )
@@ -262,7 +263,7 @@ def matched_trainings(
         name_rows(axes, list(rows))
         figure.legend(loc="outside upper center", ncols=len(arms))
 
-    told = listed(f"{name} {mean:z.2f}" for name, mean in means.items())
+    told = listed(f"{in_one_line(name)} {mean:z.2f}" for name, mean in means.items())
     return Picture(
         draw,
         alt=f"Markers in rows, {label} along the axis, a dotted line at {dotted:z.2f}. "

@@ -173,12 +173,10 @@ def defense_panels(
     star: Point,
     labels: Mapping[str, Sequence[str]] | None = None,
     columns: int = 3,
-    crosses: str = "95 % intervals over trainings and records",
 ) -> Picture:
     """Fig. 1 of the paper, taken apart: a panel for each kind, and the others in grey behind it.
 
-    The star is the dense network. `labels` writes beside the points of a kind, and `crosses` says
-    what the thin lines through the points are.
+    The star is the dense network. `labels` writes beside the points of a kind.
     """
     everyone = {"dense": [star], **series}
     percent = {name: [_in_percent(one) for one in some] for name, some in everyone.items()}
@@ -207,9 +205,9 @@ def defense_panels(
         draw,
         alt=f"{len(percent)} panels of defense level (up) against test accuracy (right), one for "
         f"each kind of networks. {told}.",
-        caption=f"Points: means over trainings; thin crosses: {crosses}, cut off at the frame. The "
-        "star is the dense network, grey dots are those of the other panels, and the upper right "
-        "is best.",
+        caption="Points: means over trainings; thin crosses: 95 % intervals over trainings and "
+        "records, cut off at the frame. The star is the dense network, grey dots are those of the "
+        "other panels, and the upper right is best.",
         size=(8.0, 0.6 + 2.15 * rows_of(len(percent), columns)),
         numbers=numbers_of_points(counted(percent), "accuracy", "defense"),
     )

@@ -163,9 +163,9 @@ def round_view(
         draw,
         alt=f"{title}. Left, bars of the share of each layer that remains: {told}. Right, the "
         f"mask of layer {short_layer(layer)}, black where a weight remains: {kept:,} weights.",
-        caption="Left: the share of each layer that remains, in the order of the network; dotted: "
-        "all layers together. Right: the mask of the dark bar's layer, black where a weight "
-        "remains.",
+        caption="Left: the share of each layer that remains, in the order of the network (a, b: "
+        "the two convolutions of a block, s: its shortcut); dotted: all layers together. Right: "
+        "the mask of the dark bar's layer, black where a weight remains.",
         size=(8.2, 2.9),
         numbers={
             **{f"{name} remaining": share for name, share in shares.items()},

@@ -155,10 +155,25 @@ def _panels(count: int) -> str:
 
 def _told_ends(table: Mapping[str, Mapping[str, Band]]) -> str:
     return listed(
-        f"{quantity}, {arm}: from {band.value[0]:z.3g} to {band.value[-1]:z.3g}"
+        f"{quantity}, {arm}: {_told_way(band.known())}"
         for quantity, bands in table.items()
         for arm, band in bands.items()
     )
+
+
+def _told_way(value: np.ndarray) -> str:
+    """From the first number to the last, and how far beyond them the curve goes."""
+    if len(value) == 0:
+        return "no values"
+    first, last, low, high = (
+        f"{one:z.3g}" for one in (value[0], value[-1], value.min(), value.max())
+    )
+    way = f"from {first} to {last}"
+    if low not in (first, last):
+        way += f", down to {low} on the way"
+    if high not in (first, last):
+        way += f", up to {high} on the way"
+    return way
 
 
 def _style(arm: str) -> tuple[str, str]:

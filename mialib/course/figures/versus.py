@@ -29,7 +29,7 @@ from mialib.course.plots.game import draw_histograms, roc_axes
 from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import band_of, name_rows
-from mialib.course.plots.spoken import brief, capital, listed
+from mialib.course.plots.spoken import brief, capital, in_one_line, listed
 from mialib.estimates import Estimate
 
 # A variant keeps its colour, its marker and its line in all pictures.
@@ -211,7 +211,8 @@ def _is_wide(evidence: Curves) -> bool:
 
 def _spoken_evidence(evidence: Evidence) -> str:
     if isinstance(evidence, Dots):
-        told = listed(f"{name} {brief(one)}" for name, one in evidence.estimates.items())
+        estimates = evidence.estimates.items()
+        told = listed(f"{in_one_line(name)} {brief(one)}" for name, one in estimates)
         return f"dots with 95 % intervals of {evidence.label}: {told}"
     if isinstance(evidence, Losses):
         told = listed(f"{name} {value:.3g}" for name, value in evidence.thresholds.items())

@@ -66,7 +66,7 @@ def comparison(
             _draw_estimates(axes, rows, series[name], name, place, len(series), color)
         if mark is not None:
             middle = rows.index(mark)
-            axes.axhspan(middle - 0.45, middle + 0.45, color="#f0f0f0", zorder=0)
+            axes.axhspan(middle - 0.45, middle + 0.45, color=COLOR["shade"], zorder=0)
         axes.axvline(chance, color=COLOR["chance"], linestyle=LINE["chance"])
         axes.set_xlabel(label)
         if log:
@@ -76,15 +76,20 @@ def comparison(
         if len(series) > 1:
             figure.legend(loc="outside upper center", ncols=len(series))
 
-    told = listed(f"{name}, {row}: {estimate}" for (name, row), estimate in cells.items())
+    told = ". ".join(_told_series(name, estimates) for name, estimates in series.items())
+    shaded = "" if mark is None else f"; shaded: {mark}"
     return Picture(
         draw,
         alt=f"Dots with 95 % intervals, {label} along the axis, a dotted line at {chance:g} for "
         f"{dotted}. {told}.",
-        caption=f"{capital(label)} with 95 % intervals; dotted: {dotted}.",
+        caption=f"{capital(label)} with 95 % intervals; dotted: {dotted}{shaded}.",
         size=(6.8, _height(len(rows), len(series))),
         numbers={f"{name} {row}": estimate.value for (name, row), estimate in cells.items()},
     )
+
+
+def _told_series(name: str, estimates: Mapping[str, Estimate]) -> str:
+    return f"{name}: " + listed(f"{row}, {one}" for row, one in estimates.items())
 
 
 def _draw_estimates(
@@ -163,7 +168,7 @@ def lines(
         elif len(bands) > 1:
             figure.legend(loc="outside upper center", ncols=min(len(bands), 3))
 
-    course = listed(_course(name, band) for name, band in bands.items())
+    course = listed(_course(group(name) if roles else name, band) for name, band in bands.items())
     marked = "" if mark is None else f" A vertical line marks {mark:.3g}"
     if mark is not None:
         marked += "." if there is None else f", where the curve is at {there:.3g}."
@@ -205,12 +210,14 @@ def _scale(axes: Axes, x: np.ndarray, log: str) -> None:
 
 
 def _course(name: str, band: Band) -> str:
-    """Where a curve begins and ends, and between what it runs, without the gaps of NaN."""
+    """Where a curve begins and ends, and how far it goes beyond, without the gaps of NaN."""
     value = band.known()
     if len(value) == 0:
         return f"{name} has no values"
-    ends = f"from {value[0]:z.3f} to {value[-1]:z.3f}"
-    return f"{name} {ends}, between {value.min():z.3f} and {value.max():z.3f}"
+    ends = f"{name} from {value[0]:z.3f} to {value[-1]:z.3f}"
+    if {value.min(), value.max()} == {value[0], value[-1]}:
+        return ends
+    return f"{ends}, between {value.min():z.3f} and {value.max():z.3f}"
 
 
 def _numbers(x: np.ndarray, bands: dict[str, Band], mark: float | None) -> dict[str, float]:

@@ -62,7 +62,7 @@ def roc(attacks: Mapping[str, tuple[ArrayLike, ArrayLike]], *, floor: float = 1e
         draw,
         alt="ROC curves, true against false positive rate, on linear (left) and logarithmic axes "
         f"(right). {told}.",
-        caption="ROC on linear axes and, the same curve, on logarithmic ones.",
+        caption="ROC on linear axes and, once more, on logarithmic ones.",
         size=(7.6, 3.7),
         numbers={f"auc {name}": area for name, area in areas.items()},
         steady=("roc", len(attacks), floor),

@@ -14,6 +14,7 @@ COLOR = {
     "shadow": "#CC79A7",  # reddish purple
     "chance": "#666666",
     "mark": "#000000",
+    "shade": "#dedede",  # of a row: what is lighter is white in a PNG with few colours
 }
 LINE = {
     "member": "-",

@@ -27,7 +27,7 @@ from matplotlib.text import Text
 from mialib.course.plots.files import as_png, draw_names_plainly, drawn, new_figure, with_few_colors
 from mialib.course.plots.layers import Layers, steady_png
 from mialib.course.plots.palette import DPI, STYLE
-from mialib.course.plots.spoken import aloud
+from mialib.course.plots.spoken import aloud, with_minus_signs
 from mialib.errors import as_path, check_choice
 from mialib.foreign import atomically, in_sentence
 
@@ -60,6 +60,7 @@ class Picture:
 
     def __post_init__(self):
         object.__setattr__(self, "alt", aloud(self.alt))
+        object.__setattr__(self, "caption", with_minus_signs(self.caption))
 
     def render(self, format: str = "png") -> bytes:
         """The picture as a file's bytes; the same picture always gives the same bytes."""

@@ -22,6 +22,7 @@ from mialib.estimates import Estimate
 Number = float | Estimate
 Point = tuple[Number, Number]
 Curve = ArrayLike | Sequence[Number]
+NAMES_APART = 0.08  # a share of the axes' height, for names beside each other
 
 
 class Band(NamedTuple):
@@ -96,17 +97,17 @@ class NamedCurve(NamedTuple):
     color: str
 
 
-def name_ends(axes: Axes, curves: Sequence[NamedCurve], *, apart: float = 0.08) -> None:
+def name_ends(axes: Axes, curves: Sequence[NamedCurve]) -> None:
     """Write names at the right ends of curves, in their colours, instead of a legend.
 
-    Names that would cover each other move `apart`, which is a share of the axes' height.
+    Names that would cover each other move apart.
     """
     to_share = axes.transScale + axes.transLimits
     right = axes.get_xlim()[1]
     heights = [float(to_share.transform((right, curve.y[-1]))[1]) for curve in curves]
     lowest = -np.inf
     for place in np.argsort(heights):
-        lowest = max(heights[place], lowest + apart)
+        lowest = max(heights[place], lowest + NAMES_APART)
         curve = curves[place]
         style = {"color": darker(curve.color), "va": "center", "transform": axes.transAxes}
         axes.text(1.01, lowest, curve.text, **style)

@@ -6,6 +6,8 @@
 'Loss gap in nats'
 >>> aloud("uniform ℓ1: from -3.1e-05 to $X^{(1)}$")
 'uniform L1: from −3.1 × 10 to the −5 to X (1)'
+>>> aloud("Gini of |w|, after Fig. 2: γ^α < 4×4")
+'Gini of the size of w, after figure 2: γ to the α less than 4 by 4'
 """
 
 import re
@@ -46,24 +48,30 @@ def listed(facts: Iterable[str]) -> str:
     return "; ".join(facts)
 
 
+def in_one_line(label: str) -> str:
+    """A label that stands in two lines beside an axis.
+
+    >>> in_one_line("width 5,\\nafter 9 epochs")
+    'width 5, after 9 epochs'
+    """
+    return label.replace("\n", " ")
+
+
 def capital(label: str) -> str:
     """A label at the beginning of a sentence; the rest of it stays as it is."""
     return label[0].upper() + label[1:]
 
 
-FORMULA = re.compile(r"\$(?!\s)([^$]+)(?<!\s)\$")  # "5 $ and $ 6" is none
-POWER_OF_TEN = re.compile(r"(?<=\d)e([+−-])0*(\d+)")
-
-
 def aloud(text: str) -> str:
     """A text for ears: what a speech program would spell out or lose is written as it is said.
 
-    espeak-ng reads "ℓ1" as "letter two one one three one", "$" as "dollar", and the hyphen of
-    "1e-05" or of "[-0.1, 0.2]" not at all.
+    espeak-ng reads "ℓ1" as "letter two one one three one", "$" as "dollar" and "N²" as "N two"; the
+    hyphens of "1e-05" and "[-0.1, 0.2]", "<", "^" and "|" it does not say at all. Of "√(" it says
+    "square", and it stops for breath after "Fig."
     """
-    text = FORMULA.sub(_formula_aloud, text)
-    text = POWER_OF_TEN.sub(_power_aloud, text)
-    return with_minus_signs(text.replace("ℓ", "L"))
+    for written, said in SAID:
+        text = written.sub(said, text)
+    return with_minus_signs(text)
 
 
 def _formula_aloud(match: re.Match) -> str:
@@ -80,3 +88,27 @@ def _power_aloud(match: re.Match) -> str:
 def with_minus_signs(text: str) -> str:
     """A hyphen before a number as a minus sign: read aloud, "[-0.1, 0.2]" loses its hyphen."""
     return re.sub(r"(?<![\w.])-(?=\d)", "−", text)
+
+
+# What is written, and how it is said, in this order.
+SAID = [
+    (re.compile(written), said)
+    for written, said in (
+        (r"\$(?!\s)([^$]+)(?<!\s)\$", _formula_aloud),  # "5 $ and $ 6" is none
+        (r"(?<=\d)e([+−-])0*(\d+)", _power_aloud),
+        (r"\|([^|\s]+)\|", r"the size of \1"),
+        (r"(?<=\S)\^", " to the "),
+        (r"\^", "to the "),
+        (r"(?<=\d)×(?=\d)", " by "),
+        (r"(?<!\S)<(?!\S)", "less than"),
+        (r"(?<!\S)>(?!\S)", "greater than"),
+        (r"\bFig\.", "figure"),
+        (r"\bEq\.", "equation"),
+        ("√", "the square root of "),
+        ("²", " squared"),
+        ("³", " cubed"),
+        ("∂", "partial "),
+        ("∇", "nabla "),
+        ("ℓ", "L"),
+    )
+]

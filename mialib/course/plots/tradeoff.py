@@ -35,6 +35,7 @@ MARGIN = 0.07  # of accuracy and of advantage, around the points
 TEXT_SIZE = 9
 LETTER_WIDTH = 5.8  # of a text of that size, on average
 LINE_HEIGHT = 12
+MARKER = 4  # how far one reaches from its point
 # Where a label may stand beside its point, in printer's points: how far, and how it is aligned.
 PLACES = (
     (6, 0, "left", "center"),
@@ -195,9 +196,9 @@ def write_labels(
         )
 
 
-def _box(x: float, y: float, reach: float = 4) -> Box:
+def _box(x: float, y: float) -> Box:
     """What a marker takes."""
-    return x - reach, y - reach, x + reach, y + reach
+    return x - MARKER, y - MARKER, x + MARKER, y + MARKER
 
 
 def _text_box(text: str, at: np.ndarray, place: tuple[float, float, str, str]) -> Box:

@@ -1,4 +1,4 @@
-"""What lessons 00 to 04 say in fixed words of the ten trainings, undefended and smoothed."""
+"""What lessons 00 to 04 say in fixed words: of the ten trainings, and of one on photographs."""
 
 from __future__ import annotations
 
@@ -55,6 +55,15 @@ def strict_thresholds_find_hardly_any(base: Results) -> Estimate:
     return less(HARDLY_ANY, plain(base).tpr("loss", fpr=0.01))
 
 
+def gap_and_advantage_part(by_epoch: Results) -> Estimate:
+    """In the second half of training the gap falls, and the advantage by less than 0.02."""
+    training = by_epoch.where(defense="Plain").settings()
+    half, end = training[len(training) // 2], training[-1]
+    fall = half.by_seed("loss_gap") - end.by_seed("loss_gap")
+    rise = end.by_seed("advantage", "loss") - half.by_seed("advantage", "loss")
+    return over_trainings(np.minimum(fall, rise + 0.02))
+
+
 def smoothing_leaves_a_leak(base: Results) -> Estimate:
     found = smoothed(base).advantage("loss")
     return Estimate(found.value - FAR, found.low - FAR, found.high - FAR)
@@ -106,6 +115,7 @@ CLAIMS = [
     ),
     Claim("00", "at 1 % few members are found", "base", strict_thresholds_find_hardly_any),
     Claim("01", "being strict does not help", "base", strict_thresholds_find_hardly_any),
+    Claim("01", "late on photographs they part", "epochs", gap_and_advantage_part, "cpu"),
     Claim("02", "smoothing did not make members alike", "base", smoothing_leaves_a_leak),
     Claim("02", "the surest answers go to non-members", "base", surest_are_non_members),
     Claim("03", "on smoothed letters networks find more", "base", networks_find_more_in_the_corner),
