@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
-from latex2mathml.converter import convert
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 
+from pages.formulas import with_mathml
 from paths import ROOT
 
 NOTEBOOKS = ROOT / "notebooks"
@@ -44,8 +44,6 @@ PREDICT = re.compile(r"\*\*(?:Predict|Stop and think)\*\*")
 HEADING = re.compile(r"^#{2,3} (.+)$", re.M)
 SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z*`“‘$])")
 IMAGE = re.compile(r"<img\b[^>]*>")
-CODE = re.compile(r"(<code.*?</code>)", re.S)
-FORMULA = re.compile(r"\$\$?(.+?)\$?\$", re.S)
 ENDS = ("Exercise", "Recap", "What this does not show", "References")
 MOST_SENTENCES = 3
 LEADING = 2  # sentences before one that asks for a prediction
@@ -164,12 +162,7 @@ def _recap(notebook: NotebookNode) -> list[Slide]:
 
 def _markdown(text: str) -> str:
     """Markdown as HTML, with formulas that a browser draws without any script."""
-    if not text:
-        return ""
-    pieces = CODE.split(markdown2html(text))
-    for at in range(0, len(pieces), 2):  # The odd pieces are code.
-        pieces[at] = FORMULA.sub(lambda match: convert(html.unescape(match[1])), pieces[at])
-    return "".join(pieces)
+    return with_mathml(markdown2html(text)) if text else ""
 
 
 def _text(text: str) -> str:
@@ -218,4 +211,6 @@ def _index(out: Path) -> None:
 
 if __name__ == "__main__":
     made = write(only=tuple(sys.argv[1:]))
+    if not made:
+        sys.exit(f"No lesson's name starts with {' or '.join(sys.argv[1:])}.")
     print(f"Wrote the slides of {len(made)} lessons; open {OUT / 'index.html'} in a browser.")

@@ -5,14 +5,18 @@ Nothing is fetched: a link to elsewhere is asked for its form alone.
 
 import ast
 import re
+import subprocess
 from functools import cache
 from pathlib import Path
+from shutil import which
 
 import pytest
 
 import mialib
 import notebooks
+from hearing import PASSED_OVER, SPOKEN, stumbles
 from mialib.course.plots.spoken import aloud, with_minus_signs
+from pages import formulas
 from paths import ROOT
 from small_pictures import PICTURES
 
@@ -193,37 +197,53 @@ def test_a_name_in_the_code_is_in_the_code(name):
     assert name in defined_in_mialib()
 
 
-# What a speech program says. espeak-ng 1.51 names these signs rightly, and passes over the marks
-# without a word; what is in neither is spelled out as "letter 2113", or is lost.
-SPOKEN = set("₀₁₂₃₄₅₆₇₈₉²³±×÷≤≥≠≈→←−√∞½%°€αβγδεζηθκλμνξπρστφχψωΛΦΔΣéèêüöäßøåçñ")
-PASSED_OVER = set("·•–—…“”‘’„«»\u00a0\u202f")
+# Words for ears.
+
+espeak = pytest.mark.skipif(not which("espeak-ng"), reason="espeak-ng is not installed")
 
 
-def unspeakable(text: str) -> set[str]:
-    """Signs that a listener would hear as nonsense; formulas speak for themselves."""
-    text = plain(FORMULA.sub(" ", text))
-    # A norm is always written so; the glossary says how it is read.
-    text = re.sub(r"ℓ(?=[12])", "L", text)
-    return {sign for sign in text if not sign.isascii()} - SPOKEN - PASSED_OVER
+def phonemes(text: str) -> str:
+    """What espeak-ng would say, without pauses and stress."""
+    command = ["espeak-ng", "-q", "-x", "-v", "en-gb", text]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return re.sub(r"[\s_:]+", " ", re.sub("[',]", "", said)).strip()
+
+
+@espeak
+@pytest.mark.parametrize("sign", sorted(SPOKEN))
+def test_espeak_names_a_sign_that_is_spoken(sign):
+    said = phonemes(f"so {sign} 3")
+    assert said != phonemes("so 3")
+    assert phonemes("letter").split()[0] not in said
+
+
+@espeak
+@pytest.mark.parametrize("sign", sorted(PASSED_OVER))
+def test_espeak_passes_over_other_signs(sign):
+    assert phonemes(f"so {sign} we") == phonemes("so we")
 
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_an_alt_text_can_be_read_aloud(name):
     said = PICTURES[name]().alt
-    assert {sign for sign in said if not sign.isascii()} <= SPOKEN | PASSED_OVER
-    assert not re.search(r"[$^{}\\]|\de-?\d|(?<![\w.])-\d", said), "say it in words"
+    assert stumbles(said) == set(), "say it in words"
+    assert not re.search(r"[{}\\]", said)
 
 
 @pytest.mark.parametrize(
     ("written", "said"),
     [
         ("uniform ℓ1", "uniform L1"),
-        ("$X^{(2)}$, 4×4", "X (2), 4×4"),
+        ("$X^{(2)}$, 4×4", "X (2), 4 by 4"),
         ("$R_2$", "R 2"),
         ("a loss of 8.1e-05", "a loss of 8.1 × 10 to the −5"),
         ("2e+06 and 1e3x", "2 × 10 to the 6 and 1e3x"),
         ("[-0.1, 0.2], low-FPR", "[−0.1, 0.2], low-FPR"),
         ("5 $ and $ 6", "5 $ and $ 6"),
+        ("γ^α, ^2.5, N²", "γ to the α, to the 2.5, N squared"),
+        ("|w|, |∂G/∂w|, a | b", "the size of w, the size of partial G/partial w, a | b"),
+        ("ε < 0.7, <Bank>", "ε less than 0.7, <Bank>"),
+        ("as in Fig. 2a (Eq. 3)", "as in figure 2a (equation 3)"),
     ],
 )
 def test_words_for_ears(written, said):
@@ -233,11 +253,68 @@ def test_words_for_ears(written, said):
 
 @each_lesson
 def test_a_lesson_can_be_read_aloud(lesson):
-    assert unspeakable(prose(lesson.name)) == set(), "say it in words, or put it into a formula"
+    """Pages say what `aloud` makes of it; formulas have words of their own."""
+    text = plain(FORMULA.sub(" ", prose(lesson.name)))
+    assert stumbles(aloud(text)) == set(), "say it in words, or put it into a formula"
 
 
 def test_signs_that_would_be_spelled_out_or_lost_are_found():
-    assert unspeakable("The ∇ of ℓ, and ℓ1 with λ = 0 → `∂` and $\\partial$") == {"∇", "ℓ"}
+    assert stumbles("The ℏ of x̄, λ = 0 → 1") == {"ℏ", "\N{COMBINING MACRON}"}
+    assert stumbles("1e-06, [-0.1], 3–5, a < b, |w|, γ^2") == {
+        *("e-06", "-0", "3–5", "<", "|w|", "^"),
+    }
+    assert stumbles("1 × 10 to the −6, low-FPR, 2e5, <Bank>, a | b") == set()
+
+
+# A fold's words are Markdown after an empty line alone; before it, "`" is a backtick.
+RAW_FOLD = re.compile(r"</summary>(?!\n\n)(.*?)</details>", re.S)
+
+
+@each_lesson
+def test_no_markup_is_left_as_it_is_in_a_fold(lesson):
+    assert "`" not in "".join(RAW_FOLD.findall(prose(lesson.name)))
+
+
+def test_raw_folds_are_found():
+    text = "<details><summary>A</summary>`x`</details> <summary>B</summary>\n\n`y`\n\n</details>"
+    assert RAW_FOLD.findall(text) == ["`x`"]
+
+
+# Formulas.
+
+GLOSSARY_FORMULAS = [a or b for a, b in FORMULA.findall(CODE.sub(" ", GLOSSARY))]
+
+
+@each_lesson
+def test_formulas_can_be_read_aloud(lesson):
+    text = CODE.sub(" ", FENCE.sub(" ", prose(lesson.name)))
+    for displayed, inline in FORMULA.findall(text):
+        assert stumbles(formulas.said(displayed or inline)) == set()
+
+
+def test_formulas_of_the_glossary_can_be_read_aloud():
+    assert len(GLOSSARY_FORMULAS) > 40
+    assert stumbles(" ".join(map(formulas.said, GLOSSARY_FORMULAS))) == set()
+
+
+@pytest.mark.parametrize(
+    ("latex", "words"),
+    [
+        (r"x_i^2 - \alpha_{rce}", "x i squared minus α rce"),
+        (r"\frac{1}{n} \sum_{i=1}^n x_i", "1 over n times the sum from i equals 1 to n of x i"),
+        (r"\lambda|w|", "λ times the size of w"),
+        (r"\lVert q - c \rVert^2", "the norm of q minus c, squared"),
+        (r"e^\varepsilon\,\mathrm{FPR} + \delta", "e to the ε times FPR plus δ"),
+        (r"\Pr(x \mid \theta) / q", "the probability of (x given θ) over q"),
+        (r"\nabla_x \ell = W^\top", "the gradient with respect to x of ell equals W transposed"),
+        (r"\hat W, \overline{p}, \Phi^{-1}(a)", "W hat, p bar, Φ inverse (a)"),
+        (r"\log_2 N, \sqrt{2/\pi}", "log base 2 N, the square root of 2 over π"),
+        (r"\frac{a + b}{c}", "the fraction a plus b, over c, end of fraction"),
+    ],
+)
+def test_words_of_a_formula(latex, words):
+    assert formulas.said(latex) == words
+    assert formulas.said(latex, display="block") == words
 
 
 @pytest.mark.parametrize(

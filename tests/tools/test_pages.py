@@ -14,8 +14,10 @@ import made_up_lesson
 import notebooks
 import pages
 import website
+from hearing import heard, seen, stumbles
 from mialib.course import frozen, widgets
 from mialib.course.plots.files import with_few_colors
+from pages import ears, formulas, markup
 from paths import ROOT
 
 
@@ -52,6 +54,19 @@ def made_up(site):
 
 
 # All pages.
+
+
+def test_no_line_ends_within_an_interval_a_percentage_or_a_setting():
+    page = BeautifulSoup("<p>0.6 [0.57, 0.63], 1 % and λ = 0</p><code>n = 1</code>", "html.parser")
+    markup.keep_together(page)
+    assert page.p.text == "0.6 [0.57,\u00a00.63], 1\u00a0% and λ\u00a0=\u00a00"
+    assert page.code.text == "n = 1"
+
+
+def test_bars_and_names_of_operators_stand_close_to_what_they_are_about():
+    drawn = formulas.with_mathml(r"$|w| = -\log p$")
+    assert drawn.count('lspace="0" rspace="0"') == 2
+    assert "<mi>log</mi><mspace" in drawn
 
 
 def test_there_is_a_page_for_each_lesson_and_document(site):
@@ -138,6 +153,22 @@ def test_formulas_are_mathml_and_no_dollar_is_left(site):
     for name, page in site.items():
         for paragraph in page.find_all("p"):
             assert "$$" not in paragraph.get_text(), name
+
+
+def test_every_page_can_be_read_aloud(site):
+    for name, page in site.items():
+        for line in heard(page).splitlines():
+            assert stumbles(line) == set(), f"{name}: {line}"
+
+
+def test_eyes_see_signs_and_ears_hear_words():
+    written = '<p>An ℓ1 of -3.1e-05 [-1, 0] <code>ℓ</code> at $\\ell_1$</p><img alt="ℓ2">'
+    page = BeautifulSoup(formulas.with_mathml(written), "html.parser")
+    ears.mend(page)
+    words = " ".join(heard(page).split())
+    assert words == "An L1 of −3.1 × 10 to the −5 [−1, 0] at ell 1 L2"
+    assert page.code.get_text() == "ℓ"
+    assert seen(page.p).startswith("An ℓ1 of -3.1e-05 [-1, 0] ℓ")
 
 
 def test_a_page_of_a_lesson_is_small(built):
@@ -240,10 +271,10 @@ def test_the_page_shows_each_frame_by_the_buttons_of_its_position(built, made_up
         for figure, position in zip(figures, positions, strict=True):
             picture = explorer.view(**position)
             assert figure.img["alt"] == picture.alt
-            assert figure.figcaption.get_text() == picture.caption
+            assert seen(figure.figcaption) == picture.caption
             chosen = [group.find(id=one) for one in figure["data-shown-by"].split()]
             for button in chosen:
-                said = button.find_parent("label").get_text(strip=True)
+                said = seen(button.find_parent("label"))
                 controls = explorer.controls
                 texts = [frozen._text(controls[name], value) for name, value in position.items()]
                 assert said in texts or said.startswith("the start: ")

@@ -7,10 +7,12 @@ writes NAME.html for each executed notebook, index.html with search.js, and the 
 them (`mialib.course.frozen`). Everything can be read with scripts off; a script makes ranges of
 the frozen sliders' radio buttons, and searches.
 
-    lesson      a notebook → HTML: pictures as files, captions, formulas, sliders
+    lesson      a notebook → HTML: pictures as files, captions, sliders
+    formulas    LaTeX → MathML, and the words for it
     sliders     frozen frames → a group of radio buttons and the rules that show one frame
     documents   a Markdown file → HTML
     markup      what every page needs: scroll areas, links, headings that can be linked to
+    ears        words for what a speech program would spell out or lose
     search      the sections of all pages, for the script that searches them
     frame       the page around all this: title, description, style, script, navigation
 """
@@ -25,7 +27,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup
 from nbformat import NotebookNode
 
-from pages import documents, frame, lesson, markup, search
+from pages import documents, ears, frame, lesson, markup, search
 from paths import ROOT
 
 LEAD = (
@@ -60,6 +62,8 @@ def write(notebooks: dict[str, NotebookNode], lessons: dict, folder: Path) -> No
         markup.finish(body, links)
         title = _title(name, lessons, body)
         sections += search.sections(body, page=name, title=title)
+        ears.mend(body)
+        markup.keep_together(body)
         _write_page(
             folder / f"{name}.html", body, title=title, texts=texts, about=lessons.get(name)
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup
 from nbconvert.filters import markdown2html
 
-from pages import lesson, markup
+from pages import formulas, markup
 from paths import ROOT
 
 # Page and file; a file that the repository does not have is left out.
@@ -28,7 +28,7 @@ def present() -> dict[str, Path]:
 def body(path: Path, *, folder: Path) -> BeautifulSoup:
     """A Markdown file as HTML; its pictures are copied to `folder`."""
     text = markdown2html(path.read_text(encoding="utf-8"))
-    page = BeautifulSoup(lesson.with_mathml(text), "html.parser")
+    page = BeautifulSoup(formulas.with_mathml(text), "html.parser")
     for mark in page.find_all(class_="anchor-link"):
         mark.decompose()
     for image in page.find_all("img"):

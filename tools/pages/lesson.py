@@ -11,13 +11,12 @@ from functools import cache
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
-from latex2mathml.converter import convert
 from nbconvert import HTMLExporter
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from pages import markup, sliders
+from pages import formulas, markup, sliders
 
 SLIDER = "A slider"  # so begins what a slider leaves in a notebook that nobody runs
 INDEX = "frozen.json"  # as `mialib.course.frozen` calls it, which would load torch
@@ -33,7 +32,7 @@ def body(notebook: NotebookNode, *, name: str, folder: Path) -> BeautifulSoup:
         if "outputs" in cell:
             cell.outputs = _with_captions(cell.outputs)
     exported, _ = _exporter().from_notebook_node(notebook)
-    page = BeautifulSoup(with_mathml(exported), "html.parser")
+    page = BeautifulSoup(formulas.with_mathml(exported), "html.parser")
     _pictures_to_files(page, folder / "pictures", name)
     for prompt in page.find_all(class_="prompt"):
         prompt.decompose()
@@ -124,23 +123,3 @@ def _pictures_to_files(page: BeautifulSoup, folder: Path, name: str) -> None:
         source = f"pictures/{path.name}"
         shown = markup.picture(source, alt=image.get("alt", ""), size=markup.size_of(path))
         image.replace_with(BeautifulSoup(shown, "html.parser"))
-
-
-# Formulas.
-
-
-def with_mathml(text: str) -> str:
-    """Turn $…$ and $$…$$ outside code into MathML, which browsers draw without any script."""
-    pieces = re.split(r"(<pre.*?</pre>|<code.*?</code>|<img[^>]*>)", text, flags=re.S)
-    for at in range(0, len(pieces), 2):  # The odd pieces are code and images.
-        piece = re.sub(r"\$\$(.+?)\$\$", _displayed, pieces[at], flags=re.S)
-        pieces[at] = re.sub(r"\$([^$\n]+?)\$", _inline, piece)
-    return "".join(pieces)
-
-
-def _displayed(match: re.Match) -> str:
-    return convert(html.unescape(match[1]), display="block")
-
-
-def _inline(match: re.Match) -> str:
-    return convert(html.unescape(match[1]))

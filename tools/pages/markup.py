@@ -9,12 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup, NavigableString, Tag
 from PIL import Image
 
-WIDE = 800  # pixels; a wider picture scrolls on a phone instead of shrinking until nobody reads it
+WIDE = 700  # pixels; a wider picture scrolls on a phone instead of shrinking until nobody reads it
 COLUMNS = 100  # printed lines that are longer are sentences, which wrap; others may be a table
 LONG_FORMULA = 28  # children of an inline formula that a phone may not have room for
+# Spaces at which no line may end: within an interval, before %, and around the = of a setting.
+TOGETHER = [
+    (re.compile(r"(\[[−+-]?[\d.,]+%?,) (?=[−+-]?[\d.,]+%?\])"), "\\1\u00a0"),
+    (re.compile(r"(?<=\d) %"), "\u00a0%"),
+    (re.compile(r"\b([A-Za-zα-ω]) = (?=[−\d])"), "\\1\u00a0=\u00a0"),
+]
+AS_WRITTEN = ["code", "math", "pre", "script", "style"]
 HEADINGS = ["h1", "h2", "h3", "h4"]
 COLAB = "Open in Colab"
 PICTURE = """\
@@ -64,6 +71,18 @@ def finish(page: BeautifulSoup, links: Links) -> None:
     _name_headings(page)
     _name_header_cells(page)
     _add_areas(page)
+
+
+def keep_together(page: BeautifulSoup) -> None:
+    """No line ends within "[0.57, 0.63]", "1 %" or "λ = 0"."""
+    for text in page.find_all(string=True):
+        if type(text) is not NavigableString or text.find_parent(AS_WRITTEN):
+            continue
+        kept = str(text)
+        for apart, together in TOGETHER:
+            kept = apart.sub(together, kept)
+        if kept != text:
+            text.replace_with(kept)
 
 
 def _leave_out_dead_invitations(page: BeautifulSoup, links: Links) -> None:

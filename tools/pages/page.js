@@ -10,23 +10,33 @@ for (const explore of document.querySelectorAll(".explore")) {
   follow();
 }
 
-// Speech programs spell "ℓ" out, as "letter 2113".
-function aloud(text) {
-  return text.replaceAll("ℓ", "L");
+// What eyes read of an element, and what speech programs say of it.
+function seen(element) {
+  return textWithout(element, ".heard");
+}
+function said(element) {
+  return textWithout(element, "[aria-hidden]");
+}
+function textWithout(element, selector) {
+  const copy = element.cloneNode(true);
+  copy.querySelectorAll(selector).forEach((one) => one.remove());
+  return copy.textContent.trim();
 }
 
 function makeRange(box, start) {
   const at = Number(box.dataset.start);
   const buttons = [...box.querySelectorAll("input")];
-  const texts = buttons.map((button) => button.parentElement.textContent.trim());
+  const texts = buttons.map((button) => seen(button.parentElement));
+  const words = buttons.map((button) => said(button.parentElement));
   if (start) {
     buttons.splice(at, 0, start);
     texts.splice(at, 0, box.dataset.text);
+    words.splice(at, 0, box.dataset.said);
   }
   const range = document.createElement("input");
   Object.assign(range, { type: "range", min: 0, max: buttons.length - 1, step: 1 });
   const legend = box.querySelector("legend");
-  range.setAttribute("aria-label", aloud(legend.textContent));
+  range.setAttribute("aria-label", said(legend));
   const readout = document.createElement("span");
   readout.className = "value";
   range.addEventListener("input", () => { buttons[range.value].checked = true; });
@@ -36,7 +46,7 @@ function makeRange(box, start) {
   const follow = () => {
     const chosen = buttons.findIndex((button) => button.checked);
     range.value = chosen < 0 ? at : chosen;
-    range.setAttribute("aria-valuetext", aloud(texts[range.value]));
+    range.setAttribute("aria-valuetext", words[range.value]);
     readout.textContent = texts[range.value];
   };
   return { follow };

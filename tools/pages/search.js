@@ -44,7 +44,8 @@ function search() {
     .sort(([a], [b]) => b - a);
   results.replaceChildren(...ranked.slice(0, MOST).map(([, section]) => item(section, patterns)));
   const more = ranked.length > MOST ? `, the best ${MOST} of them` : "";
-  found.textContent = patterns.length ? `${ranked.length || "No"} sections${more}` : "";
+  const sections = ranked.length === 1 ? "section" : "sections";
+  found.textContent = patterns.length ? `${ranked.length || "No"} ${sections}${more}` : "";
 }
 
 form.hidden = false;

@@ -10,16 +10,17 @@ import html
 
 from bs4 import Tag
 
-from mialib.course.plots.spoken import aloud
 from pages import markup
 
 GROUP = """\
 <div class="explore" id="{name}" role="group" aria-label="{label}"{together}>\
-<p class="standing">{hint}</p>{controls}<div class="frames">{frames}</div></div>"""
+<p class="standing">{hint}</p>{controls}\
+<div class="frames" aria-live="polite">{frames}</div></div>"""
 CONTROL = """\
-<fieldset data-start="{start}" data-text="{text}"><legend>{label}</legend>\
+<fieldset data-start="{start}" data-text="{text}" data-said="{text}">\
+<legend>{label}</legend>\
 <div class="stops">{stops}</div></fieldset>"""
-STOP = '<label><input type="radio" name="{group}" id="{id}"{spoken}{checked}> {text}</label>'
+STOP = '<label><input type="radio" name="{group}" id="{id}"{checked}> {text}</label>'
 START = '<div class="start">{stop}</div>'
 FRAME = """\
 <figure data-shown-by="{buttons}">{picture}<figcaption>{caption}</figcaption></figure>"""
@@ -33,7 +34,7 @@ def as_html(frozen: dict, *, name: str, place: str) -> str:
     frames = [_frame(one, frozen, name=name, place=place) for one in frozen["frames"]]
     return GROUP.format(
         name=name,
-        label=html.escape(aloud("Slider: " + ", ".join(one["label"] for one in controls))),
+        label=html.escape("Slider: " + ", ".join(one["label"] for one in controls)),
         together=' data-together=""' if frozen["together"] else "",
         hint=html.escape(_hint(frozen)),
         controls=write(controls, name),
@@ -107,11 +108,8 @@ def _control(control: dict, stops: list[str]) -> str:
 
 
 def _stop(*, group: str, id: str, text: str, checked: bool = False) -> str:
-    """A button; where its text is not what a speech program should say, it has a name for that."""
     mark = " checked" if checked else ""
-    said = aloud(text)
-    spoken = "" if said == text else f' aria-label="{html.escape(said)}"'
-    return STOP.format(group=group, id=id, spoken=spoken, text=html.escape(text), checked=mark)
+    return STOP.format(group=group, id=id, text=html.escape(text), checked=mark)
 
 
 def _frame(frame: dict, frozen: dict, *, name: str, place: str) -> str:
