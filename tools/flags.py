@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import hmac
-import json
 import secrets
 import sys
 from dataclasses import dataclass
@@ -52,16 +51,18 @@ class Secret:
     is_member: np.ndarray
 
 
-def deal(n: int, questions: int = QUESTIONS) -> Secret:
+def deal(n: int) -> Secret:
     """Teams and answers by the operating system's randomness; half of n records are members."""
     chance = secrets.SystemRandom()
     left = chance.sample(range(n), n)
     is_member = np.zeros(n, bool)
     teams, answers = {}, {}
     for kind, size in TEAMS.items():
-        taken, left = left[: 2 * size * questions], left[2 * size * questions :]
-        teams[kind] = np.array(taken).reshape(questions, 2, size)
-        answers[kind] = "".join(chance.choice("AB") for _ in range(questions))
+        count = 2 * size * QUESTIONS
+        taken = left[:count]
+        left = left[count:]
+        teams[kind] = np.array(taken).reshape(QUESTIONS, 2, size)
+        answers[kind] = "".join(chance.choice("AB") for _ in range(QUESTIONS))
         for both, answer in zip(teams[kind], answers[kind], strict=True):
             is_member[both["AB".index(answer)]] = True
     is_member[left[: len(left) // 2]] = True  # Nobody is asked about these.
@@ -117,7 +118,11 @@ def check(submitted: Any, folder: Path = FOLDER) -> dict[tuple[str, str], bool]:
     for kind, by_question in submitted.items():
         if kind not in flags:
             raise ValueError(f"There is no model {kind!r}; there are {', '.join(flags)}.")
-        for name, answers in dict(by_question).items():
+        if not isinstance(by_question, dict):
+            raise ValueError(
+                f'{kind}: expected an object {{"squads": "AB…"}}, found {by_question!r}.'
+            )
+        for name, answers in by_question.items():
             if name not in flags[kind]:
                 raise ValueError(f"{kind} has no questions {name!r}; it has {', '.join(TEAMS)}.")
             opened[kind, name] = opens(_checked(answers, f"{kind}, {name}"), flags[kind][name])
@@ -151,8 +156,10 @@ def main() -> None:
         return
     try:
         opened = check(read_json(chosen.answers), chosen.folder)
-    except (ValueError, json.JSONDecodeError) as error:
+    except ValueError as error:
         sys.exit(str(error))
+    except FileNotFoundError as error:
+        sys.exit(f"There is no file {error.filename}.")
     for (kind, name), is_open in opened.items():
         print(f"{kind:<8}{name:<8}{'captured' if is_open else 'not yet'}")
 

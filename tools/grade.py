@@ -67,6 +67,11 @@ def _mark(assignment: str, criterion: str, share: float, why: str) -> Mark:
     return Mark(criterion, round(share * out_of, 1), out_of, why)
 
 
+def _nothing(assignment: str, why: str) -> list[Mark]:
+    """No point for any criterion, for one reason."""
+    return [_mark(assignment, criterion, 0.0, why) for criterion in POINTS[assignment]]
+
+
 # ---------------------------------------------------------------- 1: audit three models
 
 
@@ -197,7 +202,7 @@ def mark_lira(submission: Path, keep: Path, target: Path) -> list[Mark]:
     try:
         scores = read_scores(submission, len(kept["is_member"]))
     except ValueError as error:
-        return [_mark("lira", criterion, 0.0, str(error)) for criterion in POINTS["lira"]]
+        return _nothing("lira", str(error))
     hidden_half = ~kept["on_board"]
     own = metrics.evaluate(scores[hidden_half], kept["is_member"][hidden_half])
     loss, lira = (
@@ -219,7 +224,7 @@ def leaderboard(submissions: Sequence[Path], keep: Path, target: Path) -> str:
     """All submissions and the course's attacks, by TPR at 1 % FPR, as Markdown."""
     kept = read_arrays(keep / "lira.npz")
     shown = kept["on_board"]
-    played = {path.stem: read_scores(path, len(shown)) for path in submissions}
+    played, refused = _readable(submissions, len(shown))
     rows: dict[str, Evaluation] = {
         name: metrics.evaluate(scores[shown], kept["is_member"][shown])
         for name, scores in (yardsticks(target) | played).items()
@@ -230,7 +235,18 @@ def leaderboard(submissions: Sequence[Path], keep: Path, target: Path) -> str:
         row = rows[name]
         lines.append(f"| {place} | {name} | {row.tpr_at_1_percent} | {row.auc} |")
     note = f"On {shown.sum():,} of {len(shown):,} records; the marks count the others."
-    return "\n".join([*lines, "", note])
+    return "\n".join([*lines, "", note, *refused])
+
+
+def _readable(submissions: Sequence[Path], n: int) -> tuple[dict[str, np.ndarray], list[str]]:
+    """The scores by name, and what is wrong with the others, which must not stop the board."""
+    played, refused = {}, []
+    for path in submissions:
+        try:
+            played[path.stem] = read_scores(path, n)
+        except ValueError as error:
+            refused.append(f"Not on the board: {error}")
+    return played, refused
 
 
 # ---------------------------------------------------------------- 3: reproduce a figure
@@ -249,19 +265,32 @@ def mark_reproduction(folder: Path) -> list[Mark]:
     needed = ("table.csv", "provenance.json", "verdicts.json")
     missing = [name for name in needed if not (folder / name).is_file()]
     if missing or not list(folder.glob("*.png")):
-        why = f"Missing: {', '.join(missing) or 'the figure'}."
-        return [_mark("reproduce", criterion, 0.0, why) for criterion in POINTS["reproduce"]]
-    results = read_json(folder / "provenance.json")["results"]
-    seeds = min(len(one["seeds"]) for one in results.values())
-    with (folder / "table.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    verdicts = read_json(folder / "verdicts.json")
-    right = [row for row in rows if _said(verdicts, row["what"]) == expected_verdict(row)]
+        return _nothing("reproduce", f"Missing: {', '.join(missing) or 'the figure'}.")
+    try:
+        seeds = _fewest_seeds(folder)
+        rows = _table_rows(folder)
+        verdicts = read_json(folder / "verdicts.json")
+        right = [row for row in rows if _said(verdicts, row["what"]) == expected_verdict(row)]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return _nothing("reproduce", f"Not as `mialib reproduce` writes it: {error!r}.")
     return [
         _mark("reproduce", "files", 1.0, "Figure, table, provenance and verdicts are there."),
         _mark("reproduce", "seeds", float(seeds >= FEWEST_SEEDS), f"{seeds} seeds a setting."),
         _mark("reproduce", "verdicts", len(right) / len(rows), f"{len(right)} of {len(rows)}."),
     ]
+
+
+def _fewest_seeds(folder: Path) -> int:
+    results = read_json(folder / "provenance.json")["results"]
+    return min(len(one["seeds"]) for one in results.values())
+
+
+def _table_rows(folder: Path) -> list[dict[str, str]]:
+    with (folder / "table.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    if not rows:
+        raise ValueError("table.csv has no lines")
+    return rows
 
 
 def _said(verdicts: Any, what: str) -> Any:
@@ -313,12 +342,15 @@ def main() -> None:
             for folder in (chosen.out, chosen.keep):
                 folder.mkdir(parents=True, exist_ok=True)
             HAND_OUT[chosen.assignment](chosen.out, chosen.keep)
+            print(f"Hand out {chosen.out}, and keep {chosen.keep} to yourself.")
         elif chosen.command == "mark":
             print(told(marks_for(chosen)))
         else:
             print(leaderboard(chosen.submissions, chosen.keep, chosen.out / "target.npz"))
-    except (ValueError, FileNotFoundError) as error:
+    except ValueError as error:
         sys.exit(str(error))
+    except FileNotFoundError as error:
+        sys.exit(f"There is no file {error.filename}.")
 
 
 if __name__ == "__main__":

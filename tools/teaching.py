@@ -13,6 +13,7 @@ self-checks, the stub none.
 from __future__ import annotations
 
 import argparse
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,7 +26,18 @@ from exercises import Exercise
 from paths import ROOT
 
 NOTEBOOKS = ROOT / "notebooks"
-TITLE = "# Lesson {number}: exercises\n\nRead lesson {number} first: its exercises are these."
+TITLE = """\
+# Lesson {number}: exercises
+
+Read lesson {number} first: its exercises are these. Where one asks for an experiment, do it in the
+lesson's own notebook, which has the results at hand, and write your answer here."""
+# A grader's container has nothing but what is required.
+OTTER_CONFIG = """\
+# ASSIGNMENT CONFIG
+init_cell: true
+check_all_cell: true
+requirements:
+  - mialib @ git+{address}"""
 WRITE_HERE = "*Write your answer here.*"
 
 
@@ -121,7 +133,7 @@ def _between(mark: str, cell: NotebookNode) -> list[NotebookNode]:
 
 def otter_notebook(number: str, found: list[Exercise]) -> NotebookNode:
     cells = [
-        new_raw_cell("# ASSIGNMENT CONFIG\ninit_cell: true\ncheck_all_cell: true"),
+        new_raw_cell(OTTER_CONFIG.format(address=address())),
         new_markdown_cell(TITLE.format(number=number)),
         new_code_cell(preparation(found)),
     ]
@@ -149,6 +161,12 @@ def _notebook(cells: list[NotebookNode]) -> NotebookNode:
         cell.id = f"cell-{position:03d}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return new_notebook(cells=cells, metadata={"kernelspec": kernel})
+
+
+def address() -> str:
+    """The project's address, kept in pyproject.toml alone."""
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return written["project"]["urls"]["repository"]
 
 
 def export(to: str, out: Path) -> list[Path]:

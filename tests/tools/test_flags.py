@@ -75,6 +75,8 @@ def test_checking_names_what_is_wrong(tmp_path, monkeypatch, capsys):
         flags.check({"plain": {"ducks": "A" * 48}})
     with pytest.raises(ValueError, match="expected a text of 48 letters A or B"):
         flags.check({"plain": {"squads": "A" * 47}})
+    with pytest.raises(ValueError, match="plain: expected an object"):
+        flags.check({"plain": "ABBA"})
     with pytest.raises(ValueError, match="Expected an object"):
         flags.check(["A"])
     path = tmp_path / "answers.json"

@@ -99,6 +99,17 @@ def test_liras_solution_gets_every_point_and_the_loss_few(handed_out, tmp_path):
     assert total(grade.mark_lira(tmp_path / "bob.npz", keep, target)) == 10
     board = grade.leaderboard([tmp_path / "bob.npz", tmp_path / "ada.npz"], keep, target)
     assert board.index("| ada |") < board.index("| bob |")
+    np.savez(tmp_path / "eve.npz", scores=np.zeros(7))
+    with_eve = grade.leaderboard([tmp_path / f"{one}.npz" for one in ("eve", "ada")], keep, target)
+    assert "| ada |" in with_eve
+    assert "Not on the board: eve.npz: expected scores" in with_eve
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["grade.py", "mark", "lira", "gone.npz"])
+    with pytest.raises(SystemExit, match=r"There is no file .*lira.npz"):
+        grade.main()
 
 
 @pytest.mark.parametrize(
@@ -131,6 +142,26 @@ def test_a_reproduction_is_judged_line_by_line(tmp_path, monkeypatch, capsys):
     assert total(grade.mark_reproduction(folder)) == 60
     verdicts = json.loads((folder / "verdicts.json").read_text())
     assert set(verdicts.values()) == {"differs", "cannot tell"}
+
+
+@pytest.mark.parametrize(
+    ("table", "provenance"),
+    [
+        ("what,published,low,high\n", '{"results": {"a": {"seeds": [0, 1, 2]}}}'),
+        ("number\n1\n", '{"results": {"a": {"seeds": [0, 1, 2]}}}'),
+        ("what,published,low,high\nx,one,0,1\n", '{"results": {"a": {"seeds": [0, 1, 2]}}}'),
+        ("what,published,low,high\nx,1,0,1\n", '{"results": {}}'),
+        ("what,published,low,high\nx,1,0,1\n", "[]"),
+    ],
+)
+def test_a_reproduction_of_other_files_gets_nothing_and_hears_why(tmp_path, table, provenance):
+    (tmp_path / "figure.png").touch()
+    (tmp_path / "table.csv").write_text(table)
+    (tmp_path / "provenance.json").write_text(provenance)
+    (tmp_path / "verdicts.json").write_text('{"x": "agrees"}')
+    marks = grade.mark_reproduction(tmp_path)
+    assert total(marks) == 0
+    assert marks[0].why.startswith("Not as `mialib reproduce` writes it")
 
 
 @pytest.mark.parametrize(

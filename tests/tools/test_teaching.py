@@ -1,10 +1,16 @@
 """Exercises as assignments: the solution gets every point, the stub none, in both formats."""
 
+import json
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 from textwrap import dedent
 
 import nbformat
 import pytest
+import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 import exercises
@@ -71,6 +77,40 @@ def test_the_students_see_no_solution(exported):
         )
 
 
+def test_nbgrader_finds_its_metadata_whole(exported):
+    """As its schema 3 asks: every key, and names that are unique in a notebook."""
+    to, notebooks = exported
+    if to != "nbgrader":
+        return
+    keys = {"grade", "grade_id", "locked", "schema_version", "solution", "task"}
+    for notebook in notebooks:
+        told = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
+        names = [one["grade_id"] for one in told]
+        assert len(set(names)) == len(names)
+        assert all(re.fullmatch(r"[\w-]+", name) for name in names)
+        for one in told:
+            assert set(one) - {"points"} == keys
+            assert ("points" in one) == one["grade"]
+
+
+def test_otter_finds_its_settings(exported):
+    """Its raw cells are YAML; a question has a name of its own, which becomes a file's."""
+    to, notebooks = exported
+    if to != "otter":
+        return
+    for notebook in notebooks:
+        raw = [cell.source for cell in notebook.cells if cell.cell_type == "raw"]
+        settings = yaml.safe_load(raw[0])
+        assert raw[0].startswith("# ASSIGNMENT CONFIG\n")
+        assert settings["requirements"] == [f"mialib @ git+{teaching.address()}"]
+        asked = [yaml.safe_load(one) for one in raw if one.startswith("# BEGIN QUESTION\n")]
+        names = [one["name"] for one in asked]
+        assert names
+        assert len(set(names)) == len(names)
+        assert all(name.isidentifier() for name in names)
+        assert all(one["points"] > 0 for one in asked)
+
+
 def test_nbgraders_metadata():
     exercise = exercises.of_lesson(example("checked"))[0]
     text, answer, test = teaching.nbgrader_cells(exercise)
@@ -96,6 +136,82 @@ def test_otters_marks_are_paired(exported):
             elif "END" in mark:
                 assert opened.pop() == mark[2]
         assert not opened
+
+
+# ---------------------------------------------------------------- the programs themselves
+
+
+def with_solutions(notebook, is_answer, solved):
+    """A student's version, filled in with the teacher's answers in their order."""
+    copy = nbformat.from_dict(notebook)
+    answers = iter(solved)
+    for cell in copy.cells:
+        if is_answer(cell):
+            cell.source = "\n".join(
+                line for line in next(answers).splitlines() if "SOLUTION" not in line
+            )
+    assert next(answers, None) is None
+    return copy
+
+
+def teachers_answers(path):
+    cells = nbformat.read(path, as_version=4).cells
+    return [one.source for one in cells if one.cell_type == "code" and "SOLUTION" in one.source]
+
+
+def run(*command, folder):
+    """Run a program that belongs to this interpreter; what it said, where it failed."""
+    whole = [sys.executable, "-m", *map(str, command)]
+    done = subprocess.run(whole, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_nbgrader_itself_gives_the_solution_every_point_and_the_stub_none(tmp_path, monkeypatch):
+    pytest.importorskip("nbgrader", reason="nbgrader is not installed")
+    from nbgrader.api import Gradebook
+
+    # It calls alembic, which lies beside an interpreter whose environment may not be active.
+    beside = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{beside}{os.pathsep}{os.environ['PATH']}")
+    teaching.export("nbgrader", tmp_path / "source")
+    run("nbgrader", "generate_assignment", "01", folder=tmp_path)
+    stub = nbformat.read(tmp_path / "release" / "01" / "01.ipynb", as_version=4)
+    solution = with_solutions(
+        stub,
+        lambda cell: cell.metadata.get("nbgrader", {}).get("solution"),
+        teachers_answers(tmp_path / "source" / "01" / "01.ipynb"),
+    )
+    for name, notebook in {"stub": stub, "solution": solution}.items():
+        folder = tmp_path / "submitted" / name / "01"
+        folder.mkdir(parents=True)
+        nbformat.write(notebook, folder / "01.ipynb")
+    run("nbgrader", "autograde", "01", folder=tmp_path)
+    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as book:
+        given = {one.student.id: one for one in book.assignment_submissions("01")}
+        assert given["stub"].score == 0
+        assert given["solution"].score == given["solution"].max_score == 5
+
+
+def test_otter_itself_gives_the_solution_every_point_and_the_stub_none(tmp_path):
+    pytest.importorskip("otter", reason="otter-grader is not installed")
+    teaching.export("otter", tmp_path)
+    run("otter", "assign", "01.ipynb", "dist", folder=tmp_path)
+    stub = nbformat.read(tmp_path / "dist" / "student" / "01.ipynb", as_version=4)
+    solution = with_solutions(
+        stub,
+        lambda cell: "otter_answer_cell" in cell.metadata.get("tags", []),
+        teachers_answers(tmp_path / "01.ipynb"),
+    )
+    (archive,) = (tmp_path / "dist" / "autograder").glob("*.zip")
+    given = {}
+    for name, notebook in {"stub": stub, "solution": solution}.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        nbformat.write(notebook, folder / "01.ipynb")
+        run("otter", "run", "-a", archive, "01.ipynb", folder=folder)
+        tests = json.loads((folder / "results.json").read_text(encoding="utf-8"))["tests"]
+        given[name] = sum(one.get("score", 0) for one in tests)
+    assert given == {"stub": 0, "solution": 5}
 
 
 # ---------------------------------------------------------------- what lessons may hold
