@@ -156,18 +156,24 @@ def make(published: Published, folder: Path) -> Path:
     made_of = environment / "made-of.txt"
     if made_of.exists() and made_of.read_text() == LIST.read_text():
         return python
-    interpreter = shutil.which(f"python{published.python}")
-    if interpreter is None:
-        raise SystemExit(
-            f"Colab has Python {published.python}, and python{published.python} is not here: "
-            "install it, or put its folder on the PATH."
-        )
+    interpreter = working_python(published.python)
     print(f"Making an environment of Colab's packages of {published.date}: some minutes, 6 GB.")
     subprocess.run([interpreter, "-m", "venv", "--clear", str(environment)], check=True)
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "-r", str(LIST)], check=True)
     made_of.write_text(LIST.read_text())
     return python
+
+
+def working_python(version: str) -> str:
+    """The interpreter of this version, or a sentence: pyenv's stand-in is found, and cannot run."""
+    found = shutil.which(f"python{version}")
+    if found is None or subprocess.run([found, "--version"], capture_output=True).returncode:
+        raise SystemExit(
+            f"Colab has Python {version}, and python{version} does not run here: install it, or "
+            f"put its folder on the PATH (with pyenv: set PYENV_VERSION to one of {version})."
+        )
+    return found
 
 
 def build_wheel(folder: Path, *options: str) -> Path:
@@ -206,7 +212,7 @@ def try_lesson(
     setup = notebooks.cell_tagged(notebook, "setup")
     setup.source = installing_from(wheel.as_uri(), setup.source)
     there = {"kernel": "colab", "folder": colab.content, "home": home}
-    for client in notebooks.execute(notebook, title=lesson.name, **there):
+    with notebooks.executed(notebook, title=lesson.name, **there) as client:
         views = sliders.move(client)
     after = colab.installed()
     if after != before | {"mialib": after.get("mialib")}:
@@ -278,10 +284,9 @@ def main() -> None:
 
 def _run(arguments: argparse.Namespace) -> None:
     folder = arguments.folder.absolute()
-    python = arguments.interpreter or make(read_list(LIST.read_text()), folder)
     series = notebooks.lessons()
-    names = tuple(arguments.only) or ("",)
-    chosen = [lesson for lesson in series if lesson.name.startswith(names)]
+    chosen = notebooks.chosen_of(series, arguments.only)
+    python = arguments.interpreter or make(read_list(LIST.read_text()), folder)
     run(chosen, series, Colab(python.absolute(), folder))
 
 

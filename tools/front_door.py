@@ -20,7 +20,7 @@ from matplotlib.figure import FigureBase
 from mialib import attacks, bank, exposure
 from mialib.course import headlines
 from mialib.course.plots import COLOR, Picture
-from mialib.course.plots.palette import HATCH
+from mialib.course.plots.palette import HATCH, group
 from mialib.estimates import Estimate
 from mialib.experiments import results
 from mialib.results.tables import Results
@@ -169,9 +169,8 @@ def caption_of_photographs(trainings: Results) -> str:
 def draw_losses(axes: Axes, member: np.ndarray, non_member: np.ndarray) -> None:
     bins = np.geomspace(SMALLEST_LOSS, 30, 40)
     for name, values in (("member", member), ("non_member", non_member)):
-        label = f"{name.replace('_', '-')}s"
         style = {"color": COLOR[name], "hatch": HATCH[name], "alpha": 0.55}
-        axes.hist(values, bins, label=label, edgecolor="white", linewidth=0.3, **style)
+        axes.hist(values, bins, label=group(name), edgecolor="white", linewidth=0.3, **style)
     axes.set_xscale("log")
     axes.set_xlabel("loss: how surprised is the model?", fontsize=12)
     axes.set_ylabel("records", fontsize=12)

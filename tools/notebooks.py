@@ -21,6 +21,7 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -137,6 +138,14 @@ def lessons() -> list[Lesson]:
     return [read_lesson(path) for path in sorted(SOURCES.glob("[0-9][0-9]_*.py"))]
 
 
+def chosen_of(series: list[Lesson], starts: list[str]) -> list[Lesson]:
+    """The lessons whose names start so; all of them where nothing is named."""
+    for start in starts:
+        if not any(lesson.name.startswith(start) for lesson in series):
+            raise SystemExit(f"No lesson's name starts with {start!r}; they start with 00, 01, …")
+    return [one for one in series if not starts or one.name.startswith(tuple(starts))]
+
+
 def repository() -> str:
     """The project's address, kept in pyproject.toml alone."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["repository"]
@@ -173,7 +182,8 @@ def assemble(lesson: Lesson, series: list[Lesson]) -> NotebookNode:
     return new_notebook(cells=cells, metadata=metadata)
 
 
-def execute(
+@contextmanager
+def executed(
     notebook: NotebookNode,
     *,
     title: str,
@@ -183,7 +193,7 @@ def execute(
     kernel: str = "python3",
     folder: Path = ROOT,
 ) -> Iterator[NotebookClient]:
-    """Run the notebook in place and fill its braces; yields the client before the kernel ends."""
+    """Run the notebook in place and fill its braces; inside, its kernel can still be asked."""
     cell_tagged(notebook, "parameters").source = PARAMETERS.replace("quick", profile)
     environment = {**os.environ, "MIALIB_HOME": str(home)}
     if figures:
@@ -311,7 +321,7 @@ def execute_all(
     for lesson in chosen:
         notebook = assemble(lesson, series)
         try:
-            for client in execute(notebook, title=lesson.name, **options):
+            with executed(notebook, title=lesson.name, **options) as client:
                 if frames:
                     freeze(client, frames / lesson.name)
         except Exception as error:
@@ -375,9 +385,7 @@ def main() -> None:
     parser.add_argument("--profile", default="quick")
     arguments = parser.parse_args()
     series = lessons()
-    chosen = [
-        one for one in series if not arguments.only or one.name.startswith(tuple(arguments.only))
-    ]
+    chosen = chosen_of(series, arguments.only)
     if arguments.what == "build":
         build(chosen, series)
     else:

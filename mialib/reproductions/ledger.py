@@ -155,13 +155,18 @@ def scale_of_banks(item: Item, evidence: Evidence) -> str:
 
 
 def scale(read: Sequence[Results]) -> str:
-    """How many records, epochs and trainings the numbers rest on."""
+    """How many records, epochs and trainings the numbers rest on, of each plan that differs."""
     if not read:
         return "no training"
-    members = int(read[0].is_member.sum())
-    others = len(read[0].is_member) - members
-    plain = next((row for row in read[0].rows if not row.settings.get("tuned")), read[0].rows[0])
-    seeds = min(len({row.seed for row in one.rows}) for one in read)
+    return "; ".join(dict.fromkeys(scale_of_plan(one) for one in read))
+
+
+def scale_of_plan(results: Results) -> str:
+    members = int(results.is_member.sum())
+    others = len(results.is_member) - members
+    rows = results.rows
+    plain = next((row for row in rows if not row.settings.get("tuned")), rows[0])
+    seeds = len({row.seed for row in rows})
     return f"{members:,} + {others:,} records, {plain.settings['epochs']} epochs, {seeds} seeds"
 
 

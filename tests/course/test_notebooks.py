@@ -82,8 +82,10 @@ def test_headings_are_one_h1_and_then_in_order(lesson):
 
 @each_lesson
 def test_a_lesson_is_a_lesson(lesson):
-    # Nobody reads addresses aloud, or the references from one end to the other.
-    text = re.sub(r"\]\(\S+?\)", "]", prose(committed(lesson)).partition("## References")[0])
+    # Nobody reads addresses aloud, or the references from one end to the other; a solution's code
+    # is no prose.
+    text = re.sub(r"```.*?```", "", prose(committed(lesson)), flags=re.S)
+    text = re.sub(r"\]\(\S+?\)", "]", text.partition("## References")[0])
     words = len(re.findall(r"\w+", text))
     assert 800 <= words <= 2500, words
     lines = sorted(cell.source.count("\n") + 1 for cell in lesson.cells if cell.cell_type == "code")
@@ -138,11 +140,18 @@ def test_solutions_are_right_and_stubs_are_not_done(lesson):
 @each_lesson
 def test_the_lesson_runs_and_its_sliders_answer(lesson, lessons_home):
     notebook = notebooks.assemble(lesson, SERIES)
-    for client in notebooks.execute(notebook, title=lesson.name, home=lessons_home):
+    with notebooks.executed(notebook, title=lesson.name, home=lessons_home) as client:
         views = re.compile(r"widgets\.explore\(|TrainThisPoint\(")
         written = sum(len(views.findall(cell.source)) for cell in lesson.cells)
         assert sliders.move(client) == written
     assert not notebooks.BRACES.search(prose(notebook))
+
+
+def test_lessons_are_chosen_by_the_start_of_their_names():
+    assert notebooks.chosen_of(SERIES, []) == SERIES
+    assert [one.number for one in notebooks.chosen_of(SERIES, ["16", "00"])] == ["00", "16"]
+    with pytest.raises(SystemExit, match="starts with '99'"):
+        notebooks.chosen_of(SERIES, ["00", "99"])
 
 
 def test_the_map_of_lesson_00_links_every_other_lesson():

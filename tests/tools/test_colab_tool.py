@@ -97,8 +97,17 @@ def test_what_changed_is_named_with_both_versions():
 
 def test_without_colabs_python_a_sentence_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SystemExit, match=r"python3\.13 is not here"):
+    with pytest.raises(SystemExit, match=r"python3\.13 does not run here"):
         colab.make(colab.Published("2026-01-02", "3.13", {}), tmp_path)
+
+
+def test_an_interpreter_that_is_found_and_does_not_start_is_refused(tmp_path, monkeypatch):
+    stand_in = tmp_path / "python3.13"
+    stand_in.write_text("#!/bin/sh\nexit 127\n")
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SystemExit, match=r"does not run here.*PYENV_VERSION"):
+        colab.working_python("3.13")
 
 
 def test_an_environment_is_made_once_for_each_list(tmp_path, monkeypatch):
@@ -110,7 +119,7 @@ def test_an_environment_is_made_once_for_each_list(tmp_path, monkeypatch):
         (tmp_path / "environment").mkdir(exist_ok=True)
 
     monkeypatch.setattr(colab.subprocess, "run", note)
-    monkeypatch.setattr(colab.shutil, "which", lambda name: f"/somewhere/{name}")
+    monkeypatch.setattr(colab, "working_python", lambda version: f"/somewhere/python{version}")
     monkeypatch.setattr(colab, "LIST", tmp_path / "colab.txt")
     colab.LIST.write_text(SHORT)
     for _ in range(2):

@@ -63,10 +63,10 @@ def check(ask: Ask) -> Callable[[Answer], Verdict]:
         try:
             complaint = ask(_never_none(answer))
         except NotImplementedError:
-            advice = "Replace `raise NotImplementedError` and run the cell again."
+            advice = 'Replace "raise NotImplementedError" and run the cell again.'
             return Verdict(False, "Not done yet.", advice)
         except ReturnedNoneError:
-            return _not_quite("Your function returned None. Does it end with `return`?")
+            return _not_quite('Your function returned None. Does it end with "return"?')
         except Exception as error:
             return _not_quite(_story(error, answer))
         return _not_quite(complaint) if complaint else Verdict(True, "Right.")

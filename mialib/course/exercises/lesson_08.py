@@ -63,12 +63,18 @@ def check_chosen(answer: Answer) -> str | None:
     return None
 
 
+def choice() -> Place:
+    """The λ and the α that the even half chooses."""
+    tunings = _tunings()
+    affordable = _affordable(_intact(tunings), tunings.undefended)
+    return min(affordable, key=affordable.__getitem__)
+
+
 def on_the_other_half(what: str) -> Estimate:
     """What the choice of the even half changes on the odd one, against the undefended model."""
     tunings = _tunings()
-    affordable = _affordable(_intact(tunings), tunings.undefended)
-    best = min(affordable, key=affordable.__getitem__)
-    chosen = tunings.find(lam=best[0], alpha=best[1])
+    lam, alpha = choice()
+    chosen = tunings.find(lam=lam, alpha=alpha)
     return _half(chosen, 1).paired(_half(tunings.undefended, 1), what)
 
 
