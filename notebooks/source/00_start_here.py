@@ -32,7 +32,7 @@
 # | **member** / **non-member** | a record that was / was not in the training set of the model in question |
 # | **target** | the model that is attacked |
 # | **shadow** | a model that the attacker trains, on records of its own, to see what members look like |
-# | **signal** | what the attacker can observe of a model: here its outputs, the logits |
+# | **signal** | what the attacker can observe of a model: here its outputs, the logits: one number per class, which the softmax turns into probabilities |
 # | **score** | the attack's number for a record; *higher always means: more likely a member* |
 
 # %% [markdown]
@@ -83,8 +83,8 @@ print(
 # and is right far less often on the rest. That difference is what the simplest attacks live on.
 #
 # ### Stop and think
-# The attacker sends a record to the target and computes the **loss**, $-\log p_y$: how surprised the model is by the true
-# label $y$. **Predict** before you run the next cell: will members have low or high loss? And will *all* of them?
+# The attacker sends a record to the target and reads off $p_y$, the probability of the true label $y$. The **loss**,
+# $-\log p_y$, says how surprised the model is by that label. **Predict** before you run the next cell: will members have low or high loss? And will *all* of them?
 
 # %%
 signals = target.signals
@@ -109,13 +109,13 @@ result
 
 # %% [markdown]
 # **What to see.** The **advantage** is the share of members that are caught minus the share of non-members that are
-# falsely accused: {{result.advantage.value:.2f}} here, on a scale where a coin has 0 and an oracle 1. The **AUC**,
-# {{result.auc.value:.2f}}, is the chance that a random member gets a higher score than a random non-member. Both
+# falsely accused: {{result.advantage.value:.2f}} here, on a scale where a coin has 0 and an oracle 1. The **AUC**
+# (area under the ROC curve, which notebook 01 draws), {{result.auc.value:.2f}}, is the chance that a random member gets a higher score than a random non-member. Both
 # come with an interval, because another {{result.members:,}} + {{result.non_members:,}} records would have given
 # slightly different numbers.
 #
-# One row looks sobering: *TPR at 1 % FPR* is the share of members that can be caught when at most one non-member in a
-# hundred may be accused, and it is {{result.tpr_at_1_percent.value:.1%}}. Notebook 01 says why that row matters.
+# One row looks sobering. *TPR at 1 % FPR*, the true positive rate at a false positive rate of 1 %, is the share of members
+# that can be caught when at most one non-member in a hundred may be accused. It is {{result.tpr_at_1_percent.value:.1%}}. Notebook 01 says why that row matters.
 
 # %% [markdown]
 # ## Play the attacker
@@ -186,6 +186,7 @@ headlines.beside(result, plain, "loss")
 # %%
 at = plain.attacks.index("loss")
 ten = {}
+# Of every training the order of the scores was kept, and the threshold of its shadow.
 for row, ranks, cut in zip(plain.rows, plain.ranks[:, at], plain.thresholds[:, at], strict=True):
     one = metrics.evaluate(ranks, plain.is_member, threshold=cut, draws=300)
     ten[f"seed {row.seed}"] = one.advantage
@@ -202,7 +203,7 @@ apart = plain.by_seed("advantage", "loss")
 # They differ so little because we chose a network that is trained until it rests; one that is stopped halfway depends far more on
 # luck. Yours has the seed 0, and on another processor it still comes out slightly different, because sums are rounded in
 # another order. From here on the headline of a lesson comes from repeats, and your own training stands beside it. When the
-# interval of a difference contains 0, we say that the two are *not told apart*.
+# interval of a difference contains 0, we say that the two are *not told apart*, or *not significantly different*.
 
 # %% [markdown]
 # ## Four habits that keep the numbers honest
@@ -322,11 +323,12 @@ checks.check_may_be_printed(may_be_printed)
 
 # %% [markdown]
 # ## Recap
-# - Membership inference asks for one bit per record: in the training set, or not. A stranger's answer can be a real harm.
+# - Membership inference asks for one bit per record: in the training set, or not. In a stranger's hands the answer can do harm.
 # - A model that memorises has low loss on its members. A threshold on the loss, found on a shadow, already has an advantage of
 #   {{plain.advantage("loss")}} ({{len(plain)}} trainings, n = {{result.members:,}} + {{result.non_members:,}}, `{{PROFILE}}`); yours has {{result.advantage.value:.2f}}.
 # - One training is an anecdote. An interval that includes the training says what the next one may give.
 # - Four habits keep the numbers honest: one sign, nothing chosen on the target, one source, an interval.
+# - Profile `quick` runs anywhere, and each lesson opens alone.
 #
 # ## What this does not show
 # - These are drawn letters and a small network. Real photographs come with the other profiles.

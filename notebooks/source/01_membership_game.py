@@ -25,6 +25,8 @@ import numpy as np
 from mialib import metrics, profiles, runs
 from mialib.course import figures, headlines, plots, widgets
 from mialib.course.plots import show
+from mialib.course.statistics import span
+from mialib.course.tunings import watched_arms
 from mialib.experiments import results
 
 configuration = profiles.load(PROFILE).images
@@ -165,19 +167,43 @@ full = next(k for k, line in enumerate(target.traced) if line["train_accuracy"] 
 then, last = target.traced[full], target.traced[-1]
 
 # %% [markdown]
-# **What to see.** From epoch {{epochs[0]}} to epoch {{epochs[-1]}} the gap goes from {{gap[0]:.2f}} to {{gap[-1]:.2f}} nats and the advantage from
-# {{curve[0]:.2f}} to {{curve[-1]:.2f}}. In this training the two move together, as the paper says (correlation {{correlation:.2f}} over
+# **What to see.** From epoch {{epochs[0]}} to epoch {{epochs[-1]}} the gap goes from {{gap[0]:.2f}} to {{gap[-1]:.2f}} nats (the unit of natural logarithms) and the
+# advantage from {{curve[0]:.2f}} to {{curve[-1]:.2f}}. In this training the two move together, as the paper says (correlation {{correlation:.2f}} over
 # {{len(epochs)}} epochs of one training, so take it as a description; the paper's figure, ResNet-18 on CIFAR-10, prints no number).
 # Over {{len(plain)}} trainings the gap at the end is {{plain.loss_gap()}}.
 #
-# And what did the later epochs buy? At epoch {{then['epoch']}} the model was right on {{then['train_accuracy']:.0%}} of its members. From there to
-# the end, accuracy on non-members went from {{then['test_accuracy']:.2f}} to {{last['test_accuracy']:.2f}}, and the advantage from
-# {{curve[full]:.2f}} to {{curve[-1]:.2f}}.
+# Does the gap wait until training is nearly perfect? At epoch {{then['epoch']}} the model was right on {{then['train_accuracy']:.0%}} of its members, and the
+# gap was {{gap[full]:.2f}}. What did the later epochs buy? Accuracy on non-members went from {{then['test_accuracy']:.2f}} to
+# {{last['test_accuracy']:.2f}}, and the advantage from {{curve[full]:.2f}} to {{curve[-1]:.2f}}.
+
+# %% [markdown]
+# And on real photographs? The same two numbers were kept after every epoch of a small network on CIFAR-10, in several trainings.
+# **Predict**: do they move together to the end?
+
+# %%
+camera = watched_arms(results("epochs", "cpu"))["training"]  # one entry for every epoch
+gaps = np.array([one.by_seed("loss_gap") for one in camera])  # (epochs, trainings)
+leaks = np.array([one.by_seed("advantage", "loss") for one in camera])
+together = [np.corrcoef(*pair)[0, 1] for pair in zip(gaps.T, leaks.T, strict=True)]
+
+# %%
+panels = {"loss gap in nats": gaps, "advantage of the loss attack": leaks}
+curves = {name: {"training": [span(row) for row in rows]} for name, rows in panels.items()}
+reach = "from the lowest to the highest training"
+picture = figures.arm_curves(curves, x=range(len(camera)), xlabel="epoch", band=reach)
+show(picture, name="01_photographs")
+peak = int(gaps.mean(axis=1).argmax())
+
+# %% [markdown]
+# **What to see.** Over all epochs the correlation is {{min(together):.2f}} to {{max(together):.2f}} in {{len(together)}} trainings. But the gap is widest after epoch {{peak}} and goes
+# from {{gaps[peak].mean():.2f}} there to {{gaps[-1].mean():.2f}} at the end, while the advantage goes from {{leaks[peak].mean():.2f}} to {{leaks[-1].mean():.2f}}. The gap is a proxy
+# for the leak, not the leak itself; notebook 07 comes back to that.
 
 # %% [markdown]
 # ## Move the threshold
-# One threshold gives one point: a rate of caught members and a rate of false alarms. Move the **threshold** on the loss and
-# watch four things at once: the line through the histograms, the confusion matrix, and the point on the ROC curve, drawn
+# One threshold gives one point: a rate of caught members and a rate of false alarms. All thresholds together draw the **ROC
+# curve** (receiver operating characteristic). Move the **threshold** on the loss and
+# watch four things at once: the line through the histograms, the confusion matrix, and the point on the ROC, drawn
 # on ordinary and on logarithmic axes. *Think*: where does the advantage peak, and what does the point do in the lower left
 # corner of the logarithmic plot?
 
@@ -280,10 +306,9 @@ show(prior_view(0.01), name="01_prior")
 accused = [tpr * 0.01 * 10_000, fpr * 0.99 * 10_000]
 
 # %% [markdown]
-# **What to see.** With TPR {{tpr:.2f}} and FPR {{fpr:.2f}}, an accusation is right {{float(metrics.ppv(tpr, fpr, 0.5)):.0%}} of the
-# time in the balanced game, {{float(metrics.ppv(tpr, fpr, 0.01)):.1%}} at a prior of 1 %, and {{float(metrics.ppv(tpr, fpr, 0.001)):.2%}}
-# at one in a thousand. Of 10,000 candidates with 100 members it accuses {{accused[0]:.0f}} members and {{accused[1]:,.0f}} others. The attack has not changed; the crowd has. A good advantage in a balanced game can be a useless
-# accusation, and again only a lower FPR helps.
+# **What to see.** Our attack has TPR {{tpr:.2f}} and FPR {{fpr:.2f}}. In the balanced game its accusations are right
+# {{float(metrics.ppv(tpr, fpr, 0.5)):.0%}} of the time, but only {{float(metrics.ppv(tpr, fpr, 0.01)):.1%}} at a prior of 1 %: of 10,000 candidates with 100 members
+# it accuses {{accused[0]:.0f}} members and {{accused[1]:,.0f}} non-members. The attack has not changed; the crowd has, and again only a lower FPR helps.
 
 # %% [markdown]
 # ## Exercises
@@ -338,7 +363,11 @@ def verdict_at_a_prior() -> tuple[float, str]:
 checks.check_verdict_at_a_prior(verdict_at_a_prior)
 
 # %% [markdown]
-# <details><summary>Hint 1</summary>`metrics.roc(scores, is_member)` has `tpr` and `fpr` at every threshold; `metrics.ppv` takes arrays.</details>
+# <details><summary>Hint 1</summary>
+#
+# `metrics.roc(scores, is_member)` has `tpr` and `fpr` at every threshold; `metrics.ppv` takes arrays.
+#
+# </details>
 #
 # <details><summary>Hint 2</summary>Solve the formula of the last section for FPR: at which FPR would nine of ten be right?</details>
 #
@@ -366,14 +395,16 @@ checks.check_verdict_at_a_prior(verdict_at_a_prior)
 # ## Recap
 # - Training lowers the loss of members more than anyone else's. A threshold on the loss, fitted on a shadow, has an advantage of
 #   {{plain.advantage("loss")}} over {{len(plain)}} trainings (yours {{result.advantage.value:.2f}}; n = {{result.members:,}} + {{result.non_members:,}}, `{{PROFILE}}`).
-# - The advantage grows with the loss gap while the model trains (correlation {{correlation:.2f}} in one training).
-# - AUC weighs all false-alarm rates alike. What an accusation is worth is decided at the far left of the ROC, where this attack catches
-#   {{plain.tpr("loss", fpr=0.01).value:.1%}} at 1 % false alarms, and by the prior.
+# - The advantage grows with the loss gap while the model learns (correlation {{correlation:.2f}} in one training). Late in the training on photographs
+#   they part.
+# - AUC weighs all false-alarm rates alike. At the far left of the ROC, at 1 % false alarms, this attack catches
+#   {{plain.tpr("loss", fpr=0.01).value:.1%}} of the members.
+# - What an accusation is worth depends on the prior, too: where members are rare, most of the accused are innocent.
 #
 # ## What this does not show
 # - The curves are of one target and one shadow; only the numbers that name {{len(plain)}} trainings include the training.
-# - That gap and advantage move together in one training run does not make the one the cause of the other. Notebooks 06 to 09
-#   change the gap on purpose and look again. And this was on letters: LEDGER.md (*past-fig-1a*) has the same question on photographs.
+# - That gap and advantage move together in a training does not make the one the cause of the other. Notebooks 06 to 09
+#   change the gap on purpose and look again.
 # - The loss attack treats every record alike. Some records are easy for every model; attacks that know this (notebook 05)
 #   do much better in the corner.
 #
@@ -384,6 +415,6 @@ checks.check_verdict_at_a_prior(verdict_at_a_prior)
 # - S. Yeom and others, 2018, *Privacy risk in machine learning*,
 #   [arXiv 1709.01604](https://arxiv.org/abs/1709.01604), Section 3: the loss attack and its advantage.
 # - N. Carlini and others, 2022, *Membership inference attacks from first principles*,
-#   [arXiv 2112.03570](https://arxiv.org/abs/2112.03570), Section 2: why the low-FPR corner.
+#   [arXiv 2112.03570](https://arxiv.org/abs/2112.03570), Section 3: why the low-FPR corner.
 # - B. Jayaraman and others, 2021, *Revisiting membership inference under realistic assumptions*,
 #   [arXiv 2005.10881](https://arxiv.org/abs/2005.10881): priors and PPV.

@@ -38,7 +38,7 @@ labels, is_member = target.signals.labels, target.signals.is_member
 cards("correctness", "loss", "max confidence", "entropy", "modified entropy")
 
 # %% [markdown]
-# The table is a **threat model**: what the attacker sees of the target, what it needs beside, what it costs. Two of the
+# The table is a **threat model**: what the attacker sees of the target, what else it needs, what it costs. Two of the
 # attacks need no label. That sounds modest, but the label is information: an attacker who does not know that *B* is right
 # cannot tell a model that is sure and right from one that is sure and wrong.
 
@@ -144,14 +144,16 @@ apart = {
     "repair": plain.between("modified entropy", "loss"),
     "corner": plain.between("loss", "max confidence", "tpr", fpr=0.01),
 }
+for what, difference in apart.items():
+    print(f"{what:<8}{difference}  {words(difference)}")
 
 # %% [markdown]
-# Compared with maximum confidence, which does not know the label, the loss is {{words(apart["label"])}} ({{apart["label"]}}); compared with the loss, modified entropy is
-# {{words(apart["repair"])}} ({{apart["repair"]}}). Correctness has {{advantage['correctness'].value:.2f}}, the gap between accuracy on
+# Compared with maximum confidence, which does not know the label, the loss attack's advantage is *{{words(apart["label"])}}* ({{apart["label"]}}). Compared
+# with the loss attack, modified entropy's is *{{words(apart["repair"])}}* ({{apart["repair"]}}). Correctness has {{advantage['correctness'].value:.2f}}, the gap between accuracy on
 # members and on non-members: an overfitted model leaks to anybody who can see its predictions.
 #
 # The column *TPR at 1 % FPR* is a warning. At 1 % false alarms the loss catches {{plain.tpr("loss", fpr=0.01).value:.1%}} of the members, and there
-# the loss and the maximum confidence are {{words(apart["corner"], lower="different", higher="different")}}: among the lowest losses, members
+# the two attacks, with the label and without, are {{words(apart["corner"], lower="different", higher="different")}}: among the lowest losses, members
 # and easy non-members look alike. (95 % intervals over trainings and records, n = {{yours['loss'].members:,}} + {{yours['loss'].non_members:,}}.)
 
 # %% [markdown]
@@ -286,10 +288,11 @@ both = {"members caught": caught, "non-members accused": accused}
 roles = {"members caught": "member", "non-members accused": "non_member"}
 axis = {"label": "share called a member", "dotted": "nobody"}
 show(plots.comparison(both, roles=roles, **axis), name="02_classes")
-most, least = (pick(accused, key=lambda name: accused[name].value) for pick in (max, min))
+most = max(accused, key=lambda name: accused[name].value)
+least = min(accused, key=lambda name: accused[name].value)
 
 # %% [markdown]
-# **What to see.** The same threshold, {{common:.3f}}, catches at least {{min(one.value for one in caught.values()):.0%}} of the members of every letter. But it
+# **What to see.** In your training the same threshold, {{common:.3f}}, catches at least {{min(one.value for one in caught.values()):.0%}} of the members of every letter. But it
 # accuses {{accused[most].value:.0%}} of the non-members that are {{most}} and {{accused[least].value:.0%}} of those that are {{least}}: an easy letter has a low
 # loss without having been seen. Samples are small here: with some {{(~is_member).sum() / len(letters):.0f}} non-members per letter, {{accused[most].value:.0%}}
 # stands for anything between {{accused[most].low:.0%}} and {{accused[most].high:.0%}}.
@@ -322,7 +325,7 @@ show(picture, name="02_adaptive")
 naive, adaptive = (arms[arm]["loss"] for arm in arms)
 
 # %% [markdown]
-# **What to see.** Against the undefended shadow the loss attack on the smoothed model has an advantage of {{naive.advantage}}, because the old threshold
+# **What to see.** In your training, against the undefended shadow, the loss attack on the smoothed model has an advantage of {{naive.advantage}}, because the old threshold
 # catches {{naive.tpr.value:.1%}} of the members. Against the adaptive shadow it has {{adaptive.advantage}}. The AUC could have warned us: it needs no
 # threshold, and is {{naive.auc.value:.3f}} in both arms.
 #
@@ -371,8 +374,12 @@ checks.check_auc_from_ranks(auc_from_ranks)
 # <details><summary>Hint 1</summary>How many non-members lie below a given member? Its rank among all, less its rank among the
 # members.</details>
 #
-# <details><summary>Hint 2</summary>`scipy.stats.rankdata` gives tied scores their average rank. Or: compare all pairs by
-# broadcasting, `scores[is_member][:, None] > scores[~is_member]`.</details>
+# <details><summary>Hint 2</summary>
+#
+# `scipy.stats.rankdata` gives tied scores their average rank. Or: compare all pairs by
+# broadcasting, `scores[is_member][:, None] > scores[~is_member]`.
+#
+# </details>
 #
 # <details><summary>Solution</summary>
 #
@@ -430,8 +437,8 @@ checks.check_ten_papers(ten_papers)
 # - Five scores, one idea. {{ranked[0].capitalize()}} leads with {{advantage[ranked[0]].value:.2f}}, {{ranked[-1]}} has
 #   {{advantage[ranked[-1]].value:.2f}}; loss and confidence are the same attack.
 # - The threshold is fitted on a shadow. One for each class changed the loss attack's advantage by {{by_class["advantage"]}}.
-# - A defense must be judged by an adaptive shadow: label smoothing looked like {{naive.advantage.value:z.2f}} and was
-#   {{smooth.advantage("loss")}} ({{len(smooth)}} trainings, profile `{{PROFILE}}`, n = {{adaptive.members:,}} + {{adaptive.non_members:,}}).
+# - A defense must be judged by an adaptive shadow. Against label smoothing the loss attack seemed to have an advantage of {{naive.advantage.value:z.2f}}; with
+#   adaptive shadows it has {{smooth.advantage("loss")}} ({{len(smooth)}} trainings, profile `{{PROFILE}}`, n = {{adaptive.members:,}} + {{adaptive.non_members:,}}).
 #
 # ## What this does not show
 # - One strength of smoothing, one network, one set of letters. Notebook 06 sweeps strengths.

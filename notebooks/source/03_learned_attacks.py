@@ -111,8 +111,8 @@ for name, apart in (("PAST's network", past), ("CRL's network", crl)):
 
 # %% [markdown]
 # Compared with one threshold on the loss, PAST's network is *{{words(past["advantage"])}}* by advantage
-# ({{past["advantage"]}}), *{{words(past["auc"])}}* by AUC, and *{{words(past["tpr"])}}* by the TPR at 1 % FPR. CRL's network, which sees the label, is
-# *{{words(crl["advantage"])}}*, *{{words(crl["auc"])}}* and *{{words(crl["tpr"])}}*. Thousands of weights are no guarantee of finding more than
+# ({{past["advantage"]}}), *{{words(past["auc"])}}* by AUC, and *{{words(past["tpr"])}}* by the TPR at 1 % FPR. For CRL's network, which sees the label, the three answers
+# are *{{words(crl["advantage"])}}*, *{{words(crl["auc"])}}* and *{{words(crl["tpr"])}}*. Thousands of weights are no guarantee of finding more than
 # one number does. ({{len(plain)}} trainings, n = {{yours['loss'].members:,}} + {{yours['loss'].non_members:,}}.)
 
 # %% [markdown]
@@ -140,7 +140,7 @@ mended = mended.play(reads_logits)
 print(f"AUC from logits {raw.auc}, less their largest {mended.auc}")
 
 # %% [markdown]
-# **What to see.** The same network on the same records goes from {{raw.auc.value:.2f}} to {{mended.auc.value:.2f}}; from the softmax it had
+# **What to see.** In your training the same network on the same records goes from {{raw.auc.value:.2f}} to {{mended.auc.value:.2f}}; from the softmax it had
 # {{yours["neural (PAST)"].auc.value:.2f}}. A network has thousands of things to get wrong where a threshold has one.
 
 # %% [markdown]
@@ -208,8 +208,8 @@ headlines.repeats(photographs, "loss", "loss per class", *learned)
 
 # %% [markdown]
 # ## More shadows
-# CRL trains five shadows and pools their records: five times the data, and habits of one shadow that the others do not share
-# average out. Training many shadows takes time, so the course ships what 64 of them answered: a **signal bank**. Its models
+# CRL trains five shadows and pools their records: that is five times the data, and the odd habits of a single shadow average
+# out. Training many shadows takes time, so the course ships what 64 of them answered: a **signal bank**. Its models
 # share one set of 2,400 letters, and each holds a random half. Four of them are our targets, one after the other, with five others
 # as shadows. We use only 300 of the letters, so that data are scarce. (These models were trained on 1,200 letters each, so
 # their AUCs are not those above.)
@@ -273,7 +273,7 @@ new_data = statistics.student([several - again for several, again in pairs])
 #
 # $$s_i(x) = \frac{1}{\varepsilon}\,\mathbb{E}_N\,\bigl| R_i(x) - R_i(x + \varepsilon N) \bigr|, \qquad N \sim \mathcal{N}(0, I),\ \varepsilon = 10^{-3},$$
 #
-# with five draws of $N$. Training flattens the output around a member, or so the idea goes; then $s$ is small there. **Predict** by how much. From scratch:
+# where $R_i(x)$ is the probability of class $i$, with five draws of $N$. Training flattens the output around a member, or so the idea goes; then $s$ is small there. **Predict** by how much. From scratch:
 
 # %%
 model = target.load_model()
@@ -329,6 +329,7 @@ show(picture, name="03_discriminator")
 
 # %%
 beyond = {what: plain.between("discriminator", "loss", what) for what in numbers}
+added = {what: plain.between("discriminator", "neural (CRL)", what) for what in numbers}
 level = {
     name: metrics.defense_level(50 + 50 * plain.advantage(name).value)
     for name in ("discriminator", "loss")
@@ -336,8 +337,9 @@ level = {
 
 # %% [markdown]
 # Over {{len(plain)}} trainings the discriminator, compared with the loss, is *{{words(beyond["advantage"])}}* by
-# advantage ({{beyond["advantage"]}}), *{{words(beyond["auc"])}}* by AUC ({{beyond["auc"]}}) and *{{words(beyond["tpr"])}}* by the TPR at 1 % FPR. So on this
-# model most of what noise tells, the output had told already.
+# advantage ({{beyond["advantage"]}}), *{{words(beyond["auc"])}}* by AUC ({{beyond["auc"]}}) and *{{words(beyond["tpr"])}}* by the TPR at 1 % FPR. CRL's
+# network reads output and label without the noise. Compared with that, the discriminator is *{{words(added["advantage"])}}* by advantage ({{added["advantage"]}}) and
+# *{{words(added["auc"])}}* by AUC ({{added["auc"]}}). So on this model most of what noise tells, the output had told already.
 #
 # The paper reports a *defense level* $D = 200 - 2A$ with the attack's accuracy $A$ in percent, 100 for a coin: {{level['discriminator']:.1f}} by the
 # discriminator, {{level['loss']:.1f}} by the loss. Report the lower of the two: a model is as private as the best attack says.
@@ -364,8 +366,12 @@ def noise_response(
 checks.check_noise_response(noise_response)
 
 # %% [markdown]
-# <details><summary>Hint</summary>`rng.normal(size=x.shape)` is one draw of $N$ for all records at once. Average the absolute
-# differences, not the differences.</details>
+# <details><summary>Hint</summary>
+#
+# `rng.normal(size=x.shape)` is one draw of $N$ for all records at once. Average the absolute
+# differences, not the differences.
+#
+# </details>
 #
 # <details><summary>Solution</summary>
 #
@@ -382,8 +388,8 @@ checks.check_noise_response(noise_response)
 # %% [markdown]
 # ### Exercise 3.2 · difficulty 3/5 · about 10 minutes
 # A judgement. You may ask each record once, so the discriminator is out, and your report has room for **two** attacks. The model may be any of
-# three: the undefended letters, the smoothed letters, the photographs. Choose the two of which the better one misses least at 1 % false alarms on
-# the model where they fare worst. The candidates: *loss*, *max confidence*, *modified entropy*, *loss per class*, *neural (PAST)*, *neural (CRL)*.
+# three: the undefended letters, the smoothed letters, the photographs. Choose the pair that misses least in the worst case: on each model take the
+# better of the two at 1 % false alarms, and look at the model where that is lowest. The candidates: *loss*, *max confidence*, *modified entropy*, *loss per class*, *neural (PAST)*, *neural (CRL)*.
 # `plain.tpr(name, fpr=0.01)` is such a number; `smooth` and `photographs` have theirs.
 
 
@@ -413,9 +419,9 @@ checks.check_two_attacks(two_attacks)
 # ## Recap
 # - An attack network learns from a shadow's records. On the undefended letters PAST's has AUC {{plain.auc("neural (PAST)").value:.2f}}, CRL's
 #   {{plain.auc("neural (CRL)").value:.2f}} and one threshold on the loss {{plain.auc("loss").value:.2f}} ({{len(plain)}} trainings, profile `{{PROFILE}}`).
-# - Where members are not simply the surest records, networks find more: on the smoothed letters {{smooth.tpr("neural (PAST)", fpr=0.01).value:.1%}} instead of
-#   {{smooth.tpr("loss", fpr=0.01).value:.1%}} at 1 % false alarms, on photographs {{photographs.tpr("neural (PAST)", fpr=0.01).value:.1%}} instead of
-#   {{photographs.tpr("loss", fpr=0.01).value:.1%}}.
+# - Where members are not simply the surest records, networks find more than the loss does: at 1 % false alarms PAST's network {{smooth.tpr("neural (PAST)", fpr=0.01).value:.1%}} instead of
+#   {{smooth.tpr("loss", fpr=0.01).value:.1%}} on the smoothed letters, the discriminator {{photographs.tpr("discriminator", fpr=0.01).value:.1%}} instead of
+#   {{photographs.tpr("loss", fpr=0.01).value:.1%}} on photographs.
 # - More shadows bring more steps as well as more data; a control tells the two apart.
 # - Noise on the input is one more feature; the discriminator's AUC is {{plain.auc("discriminator")}}.
 #

@@ -230,11 +230,11 @@ headlines.repeats(plain, "correctness", *copies)
 # **What to see.** Over {{len(plain)}} trainings, compared with the gap attack, rotations are *{{words(gain["rotation (PAST)"])}}* by advantage
 # ({{gain["rotation (PAST)"]}}) and *{{words(area["rotation (PAST)"])}}* by AUC. Translations are *{{words(gain["translation (PAST)"])}}* by advantage
 # ({{gain["translation (PAST)"]}}) and *{{words(area["translation (PAST)"])}}* by AUC. More
-# queries do not always gain: what a network learns on the shadow need not suit the target. In the corner both have what the gap attack has: nothing. Print the gap attack beside every label-only attack.
+# queries do not always help: what a network learns on the shadow need not suit the target. In the corner both have what the gap attack has: nothing. Print the gap attack beside every label-only attack.
 
 # %% [markdown]
 # ## An attack scored on its own training set
-# In code of PAST's authors the rotation attack's network is evaluated on the records that it was trained on: the shadow's. (We mean
+# In the code of PAST's authors the rotation attack's network is evaluated on the records that it was trained on: the shadow's. (We mean
 # `Fujump/MLHospital` at 087beb6, which the paper does not link and we take to be its working repository, and the same group's
 # `ml-stat-Sustech/ConvexConcaveLoss` at 1931123.) The number is then reported as the attack on the target. We do so here, to see
 # what it does. For a fair view of the slip we add an arm between the two: fit on half of the shadow's records, score the *other half*.
@@ -274,7 +274,7 @@ shadow_gap = evaluated(correctness, shadow.signals).advantage.value
 # %% [markdown]
 # ## Seeing everything: the input gradient
 # Now the other end: the attacker has the weights. A common white-box score is the norm of the loss gradient with respect to the
-# *input*, $\lVert \nabla_x \ell(x, y) \rVert$. It is the error of the output, $p - e_y$ with the one-hot label $e_y$, carried back to the pixels. Where the error is
+# *input*, $\lVert \nabla_x \ell(x, y) \rVert$, known as *Grad-x*. It is the error of the output, $p - e_y$ with the one-hot label $e_y$, carried back to the pixels. Where the error is
 # small, as for members, the gradient tends to be small too.
 #
 # It can be computed one record at a time. That is not needed: in eval mode the records of a batch do not touch each
@@ -321,7 +321,9 @@ seen = {
 areas = {name: plain.auc(attack) for name, attack in seen.items()}
 
 # %%
-white = played.play(attacks.GradientNorm("l2"))  # in your training
+white = played.play(attacks.GradientNorm("l2"))
+in_your_training = [one.auc.value for one in (gap_attack, loss_attack, white)]
+print("AUC in your training (label, outputs, weights):", np.round(in_your_training, 3))
 show(plots.comparison({"AUC": areas}, label="AUC", chance=0.5), name="04_ends")
 smooth = base.find(defense="LabelSmoothing")
 more = {what: plain.between("gradient ℓ2", "loss", what) for what in ("advantage", "auc", "tpr")}
@@ -329,7 +331,7 @@ alike = float(np.corrcoef(np.log(norms + 1e-12), np.log(target.signals.loss() + 
 
 # %% [markdown]
 # **What to see.** From one bit to the outputs the AUC goes from {{plain.auc("correctness").value:.3f}} to {{plain.auc("loss").value:.3f}}, and with the
-# weights to {{plain.auc("gradient ℓ2").value:.3f}} (yours: {{gap_attack.auc.value:.3f}}, {{loss_attack.auc.value:.3f}}, {{white.auc.value:.3f}}). Compared with the
+# weights to {{plain.auc("gradient ℓ2").value:.3f}}. Compared with the
 # loss, the weights are *{{words(more["auc"])}}* by AUC ({{more["auc"]}}), *{{words(more["advantage"])}}* by advantage ({{more["advantage"]}}) and
 # *{{words(more["tpr"])}}* by the TPR at 1 % FPR: however sure the sign, the step is small. Hiding the outputs behind labels does more for
 # privacy here than hiding the weights.
@@ -371,7 +373,11 @@ def left_by_labels() -> dict[str, float]:
 checks.check_left_by_labels(left_by_labels)
 
 # %% [markdown]
-# <details><summary>Hint</summary>`max(plain.advantage(name).value for name in …)`, twice per model.</details>
+# <details><summary>Hint</summary>
+#
+# `max(plain.advantage(name).value for name in …)`, twice per model.
+#
+# </details>
 #
 # <details><summary>Solution</summary>
 #

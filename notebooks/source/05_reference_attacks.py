@@ -24,11 +24,12 @@
 # %%
 import numpy as np
 
-from mialib import attacks, exposure, metrics
+from mialib import attacks, exposure, metrics, profiles
 from mialib.bank import Bank
 from mialib.course import figures, headlines, plots, widgets
 from mialib.course.cards import cards
 from mialib.course.plots import show
+from mialib.experiments import rehearsal
 from mialib.experiments.banks import references
 from mialib.results.repeats import in_turn
 
@@ -140,11 +141,11 @@ print(f"LiRA: AUC {metrics.auc(ours, is_member):.3f}, loss: {metrics.auc(phi[0],
 
 # %% [markdown]
 # The library does it without the loop: sums over models under a mask. Its **offline** form needs no IN models, so the references can be trained
-# before anyone knows which record will be asked about. It asks how far the target lies in the upper tail of OUT: $-\log \Pr[Z > \varphi]$.
+# before anyone knows which record will be asked about. It asks how far the target lies in the upper tail of OUT: $-\log \Pr[Z > \varphi]$, with $Z$ drawn from the curve of OUT.
 
 # %% [markdown]
 # ## RMIA from scratch
-# RMIA needs fewer models. It turns the target's probability into a ratio, $\Pr(x \mid \theta) / \Pr(x)$, where $\Pr(x)$ is averaged over references, and
+# RMIA needs fewer models. It turns the target's probability of the label into a ratio, $\Pr(x \mid \theta) / \Pr(x)$: θ stands for the target, and $\Pr(x)$ is averaged over references. It
 # then asks how many records $z$ of a **population** (known non-members) have a ratio smaller by a factor γ:
 #
 # $$\mathrm{score}(x) = \Pr_z\!\left[\frac{\Pr(x \mid \theta)/\Pr(x)}{\Pr(z \mid \theta)/\Pr(z)} \ge \gamma\right].$$
@@ -212,7 +213,10 @@ headlines.in_turn(reached)
 
 # %% [markdown]
 # These are means over {{len(models)}} targets with {{int(is_member.sum()):,}} members each; the intervals cover the training of the target and the draw of the
-# records. Knowing what is normal *for this record* is worth most where accusations must hold: from the loss to online LiRA the TPR at 0.1 % goes
+# records. The curves throw the scores of all targets together, as if one threshold served them all, so a legend may differ from the table: RMIA's AUC is
+# {{curves.numbers["auc RMIA, γ = 2"]:.2f}} there and {{reached["RMIA, γ = 2"].auc.value:.2f}} here.
+#
+# Knowing what is normal *for this record* is worth most where accusations must hold: from the loss to online LiRA the TPR at 0.1 % goes
 # from {{plain_loss.tpr_at_0_1_percent.value:.2%}} to {{lira.tpr_at_0_1_percent.value:.1%}}.
 
 # %% [markdown]
@@ -258,7 +262,7 @@ widgets.explore(
 )
 
 # %% [markdown]
-# *Without a kernel*: the AUC at every position.
+# *Without a kernel*: the AUC at every position, as a mean over the targets.
 
 # %%
 areas = {
@@ -274,6 +278,19 @@ many = {name: row[-1].value for name, row in areas.items()}
 # **What to see.** With 4 references, two IN and two OUT for each record, LiRA has {{few['LiRA']:.2f}}: a deviation from two values is a guess. Pooling
 # the variance over all records gives {{few['LiRA, pooled variance']:.2f}}, and RMIA, which asks the OUT models only, {{few['RMIA']:.2f}}. With
 # {{numbers[-1]}} the three reach {{many['LiRA']:.2f}}, {{many['LiRA, pooled variance']:.2f}} and {{many['RMIA']:.2f}}: the choice of attack is a choice of budget. (Eight targets.)
+
+# %% [markdown]
+# What would your own cost? We time a few training steps on noise of the same shape, on your device, and multiply by the steps of all models.
+
+# %%
+recipe_of_bank = profiles.load(PROFILE).experiments["bank"]
+seconds_per_model = recipe_of_bank.recipe.epochs * rehearsal.seconds_per_epoch(recipe_of_bank)
+for count in (4, 64, 256):
+    print(f"{count:>3} models, one by one: about {count * seconds_per_model / 60:,.1f} minutes")
+
+# %% [markdown]
+# An **estimate**, and for models of profile `{{PROFILE}}`; CLUSTERS.md has the one at the scale of LiRA's paper, and how several machines share the work. `mialib bench --device auto`
+# measures your device more closely, and prints one line to send us: we have tried no GPU yet.
 
 # %% [markdown]
 # ## What γ is for
@@ -445,7 +462,7 @@ else:
 # %% [markdown]
 # ## Exercises
 # ### Exercise 5.1 · difficulty 2/5 · about 10 minutes
-# A judgement. You can pay for 4 reference models, and a colleague for 62. Which of the four attacks under *How many references?* does each of you take,
+# A judgement. You can pay for 4 reference models, and a colleague for 62. Which of the four attacks under *How many references?* should each of you take,
 # by the AUC and by the TPR at 1 % FPR? The slider there shows the curves, and
 # `in_turn(by_number[4]["LiRA"].reshape(8, -1), holds[players])` has both numbers.
 
@@ -461,7 +478,7 @@ def attack_for(references: int, number: str) -> str:
 checks.check_attack_for(attack_for)
 
 # %% [markdown]
-# <details><summary>Hint</summary>Read the last figure at both ends for the AUC. Then ask who must be right about the *surest* records with two values per world.</details>
+# <details><summary>Hint</summary>For the AUC, read the figure by number of references at both ends. Then ask who must be right about the *surest* records with two values per world.</details>
 #
 # <details><summary>Solution</summary>
 #
@@ -508,14 +525,14 @@ checks.check_blind_scores(blind_scores)
 # ## Recap
 # - A reference attack asks what is normal for *this* record. Online LiRA: AUC {{lira.auc}}, TPR {{lira.tpr_at_0_1_percent}} at
 #   0.1 % FPR; the loss {{plain_loss.tpr_at_0_1_percent}} ({{len(models)}} targets).
-# - With few references pool the variance or use RMIA, which needs only OUT models. γ decides who shares the top.
+# - With few references pool the variance, or take an attack that asks OUT models alone. RMIA's γ decides who shares the top.
 # - Risk is uneven: the ten most exposed records are caught {{read_on.caught[worst].mean():.0%}} of the time, {{float((risk.caught == 0).mean()):.0%}} of all records never.
 # - A defense is judged by attackers who train their references with it.
 #
 # ## What this does not show
 # - The attacker here knows the recipe and has data from the same source; references of another kind may serve it worse.
 # - Many references on photographs: there are 16 models of them; `mialib bank --profile cpu` trains yours.
-# - Models trained without augmentation, on one recipe. Intervals cover the records and the targets' training, not other datasets.
+# - Models that were trained with augmentation, or by another recipe. The intervals cover records and trainings, not other datasets.
 #
 # ## References
 # - N. Carlini and others, 2022, *Membership inference attacks from first principles*,
@@ -528,4 +545,5 @@ checks.check_blind_scores(blind_scores)
 #   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814),
 #   [longer text](https://openreview.net/forum?id=WDDyTcaP1L), Fig. 14.
 # - Code of the authors, as we read it: `tensorflow/privacy` at commit 03035d5, folder `research/mi_lira_2021` (LiRA),
-#   and `privacytrustlab/ml_privacy_meter` at commit e384af8 (RMIA).
+#   and `privacytrustlab/ml_privacy_meter` at commit d327341 (RMIA as
+#   in the paper; its tool, read at commit e384af8, differs).

@@ -315,7 +315,7 @@ corner = smooth[weakest].paired(plain, "highest", "tpr", fpr=0.01)
 # ## The same promise for all
 # A defense that ruins the model is private, so compare models that are *equally useful*. We promise to give up at most five points of accuracy, and turn each knob up as far as the promise allows.
 #
-# Which records decide? Those that were set aside: nobody trained on them, and the table below does not use them. (So its test accuracy may miss the promise by a little.)
+# Which records decide? Those that were set aside: nobody trained on them, and the table below does not use them. (So the test accuracy may miss the promise by a little.)
 
 # %%
 PROMISE = 0.05
@@ -488,11 +488,25 @@ checks.check_ship(ship)
 # <details><summary>Solution</summary>
 #
 # ```python
+# from mialib.course import strengths
+# from mialib.experiments import results
+#
+# simple = results("simple", "quick")
+# plain = simple.find(defense="Plain")
+# everyone = strengths.by_setting(strengths.by_defense(simple))
+#
+#
 # def ship() -> str:
-#     return "ℓ1 0.0006"
+#     by_leak = sorted(everyone, key=lambda name: everyone[name].by_seed("highest").mean())
+#     for name in by_leak:  # the lowest first
+#         one = everyone[name]
+#         cost = plain.by_seed("accuracy").mean() - one.by_seed("accuracy").mean()
+#         if cost <= 0.03 and one.paired(plain, "highest", "auc").high < 0:
+#             return name
+#     return "none"
 # ```
 #
-# Good advice also says what you would *not* promise:
+# That is *ℓ1 0.0006*. Good advice also says what you would *not* promise:
 #
 # - You chose the best of {{len(everyone)}} settings by the numbers that you report, so they flatter it.
 # - Its accuracy may cost more than three points: the interval of the change says how much more.

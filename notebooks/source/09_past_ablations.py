@@ -17,7 +17,7 @@
 # PAST does several things at once. It trains for longer, it pulls weights towards zero, it pulls the sensitive ones harder, and with a larger α it
 # pulls harder in total. Any of these may lower the attacks. An **ablation** takes one away at a time and asks what is lost.
 #
-# The plan of notebook 08 has them all. As there, each weight $w$ pays $\lambda\,\gamma^\alpha\,|w|$:
+# The results that notebook 08 read hold all of this. As there, each weight $w$ pays $\lambda\,\gamma^\alpha\,|w|$:
 #
 # | symbol | what it is |
 # |---|---|
@@ -31,6 +31,7 @@ import numpy as np
 from mialib import profiles, runs, sensitivity
 from mialib.course import figures, headlines, plots, statistics, widgets
 from mialib.course.plots import show
+from mialib.course.plots.spoken import brief
 from mialib.course.statistics import verdict
 from mialib.course.tunings import Tunings, accuracy_apart, nearest, watched_arms
 from mialib.defenses import Past
@@ -48,7 +49,7 @@ plain = tunings.undefended
 control = tunings.unpunished  # tuned as long as the others, with λ = 0
 standard = tunings.standard  # the λ and the α of notebook 08
 at_standard = {"lam": standard.lam, "alpha": standard.alpha}
-setting = tunings.find(**at_standard)  # what is not named is as in that control
+setting = tunings.find(**at_standard)  # what is not named is as in `control`
 uniform = tunings.by("lam", alpha=0.0)  # uniform ℓ1, by its λ
 next_lam = min(lam for lam in uniform if lam > standard.lam)
 
@@ -65,15 +66,16 @@ for lam, one in {standard.lam: weaker, next_lam: stronger}.items():
 pairs = np.subtract.outer(stronger.by_seed("mean"), weaker.by_seed("mean"))
 against = int((np.sign(pairs) != np.sign(pairs.mean())).sum())
 step = stronger.paired(weaker, "mean")
+step_told = brief(step, digits=4)  # one end lies close to 0
 
 # %% [markdown]
-# The seeds of one setting lie up to {{np.ptp(weaker.by_seed("mean")):.3f}} apart, and the stronger setting's mean advantage is *{{verdict(step)}}* ({{step}}). Of {{pairs.size}} pairs of single trainings,
+# The seeds of one setting lie up to {{np.ptp(weaker.by_seed("mean")):.3f}} apart, and the stronger setting's mean advantage is *{{verdict(step)}}* ({{step_told}}). Of {{pairs.size}} pairs of single trainings,
 # {{against}} contradict the order of the means. So every difference below is *paired*, by seed and by record, and its interval includes the
 # training. (There are {{len(weaker)}} seeds at λ = {{standard.lam:g}} and for every uniform ℓ1, {{min(len(one) for one in past.settings())}} for most others.)
 
 # %% [markdown]
 # ## λ, α and the gap
-# First the lie of the land. The paper finds that "within a certain range (λ = 0.0005, 0.001 here), the trade-off curve remains stable" (Fig. 5b, CIFAR-10), and: "As alpha increases, the loss gap continuously
+# First an overview. The paper finds that "within a certain range (λ = 0.0005, 0.001 here), the trade-off curve remains stable" (Fig. 5b, CIFAR-10), and: "As alpha increases, the loss gap continuously
 # decreases" (Fig. 9a). Our standard setting is λ = {{standard.lam:g}} and α = {{standard.alpha:g}}; the authors print λ = 0.001 and α = 2.5 for photographs and a ResNet-18. **Predict** how wide that range is here.
 
 # %%
@@ -145,8 +147,8 @@ told = "The lower right is best. Beside our points: λ in thousandths. Crosses: 
 show(figures.labelled_planes(panels, stars=stars, told=told, **axes), name="09_ways")
 
 # %% [markdown]
-# **What to see.** At the strong end the curves with γ run lower, for ℓ1 and for ℓ2 (settings that lose over 0.1 of the accuracy are left out). But the form of the penalty counts, too. Compared with our standard
-# setting, ℓ2 with γ at λ = {{middle_lam:g}} has a mean advantage that is *{{verdict(rivals["mean"])}}* ({{rivals["mean"]}}), at an accuracy that is *{{verdict(rivals["accuracy"])}}*.
+# **What to see.** At the strong end our curves with γ run lower, for ℓ1 and for ℓ2 (settings that lose over 0.1 of the accuracy are left out). The authors' two curves share no accuracy, so they decide little.
+# And the form of the penalty counts, too: compared with our standard setting, ℓ2 with γ at λ = {{middle_lam:g}} has a mean advantage that is *{{verdict(rivals["mean"])}}* ({{rivals["mean"]}}), at an accuracy that is *{{verdict(rivals["accuracy"])}}*.
 
 # %% [markdown]
 # ## At matched accuracy
@@ -169,7 +171,7 @@ for lam, a in close:
 headlines.pairs(rows)
 
 # %% [markdown]
-# At α = {{standard.alpha:g}} the TPR at 1 % FPR is *{{verdict(corner)}}*{{": in the corner where accusations hold, we do not know" if corner.low <= 0 <= corner.high else ", too"}}. Now every λ, for settings whose control is within 0.01 of their accuracy. **Predict** the signs on the right.
+# At α = {{standard.alpha:g}} the TPR at 1 % FPR is *{{verdict(corner)}}*{{": at the low false-alarm rates where an accusation holds, we do not know" if corner.low <= 0 <= corner.high else ", too"}}. Now every λ, for settings whose control is within 0.01 of their accuracy. **Predict** the signs on the right.
 
 
 # %%
@@ -242,7 +244,7 @@ equal = {lam: grid[lam, 1.0].paired(uniform[lam], "mean") for lam in lambdas}
 cost = {lam: grid[lam, 1.0].paired(uniform[lam], "accuracy") for lam in lambdas}
 
 # %%
-axes = {"xlabel": "total pull: 1,000 λ · mean of γ^α"}
+axes = {"xlabel": "total pull: 1,000 λ × mean of γ^α"}
 axes["ylabel"] = {"accuracy": "test accuracy", "leak": "mean advantage"}
 told = "Test accuracy and mean advantage at the total pull. Thin lines: 95 % intervals."
 show(figures.labelled_planes(panels, told=told, **axes), name="09_pull")
@@ -259,11 +261,11 @@ show(figures.labelled_planes(panels, told=told, **axes), name="09_pull")
 # %%
 lengths = tunings.by("epochs", **at_standard)
 short, long = lengths[min(lengths)], lengths[max(lengths)]
-late = {what: long.paired(short, what) for what in ("accuracy", "mean")}
+late = {what: long.paired(short, what) for what in ("accuracy", "highest")}
 headlines.settings({f"PAST, {epochs} epochs": one for epochs, one in lengths.items()})
 
 # %% [markdown]
-# From {{min(lengths)}} to {{max(lengths)}} epochs the accuracy is *{{verdict(late["accuracy"])}}*, and the mean advantage *{{verdict(late["mean"])}}*. The first epochs do most of the work, as the paper says of the gap.
+# From {{min(lengths)}} to {{max(lengths)}} epochs the accuracy is *{{verdict(late["accuracy"])}}*, and the highest advantage *{{verdict(late["highest"])}}*. The first epochs do most of the work, as the paper says of the gap.
 #
 # And inside one run? Move the **tuning epoch**. The grey shape is the learning rate, which starts again where the training had started, as in the authors' code. *Think*: when is the model most private, and would you ship it?
 
@@ -376,7 +378,7 @@ for name, one in {"λ = 0": control, "PAST": setting}.items():
 print(f"PAST takes {seconds['PAST'] / seconds['λ = 0']:.1f} times as long as λ = 0, per epoch")
 
 # %% [markdown]
-# (Medians over trainings that ran side by side; they are about tuning alone.)
+# (Medians over trainings that ran side by side. They count the tuning alone; the paper compares whole trainings.)
 
 # %% [markdown]
 # ## Other data
@@ -503,7 +505,7 @@ checks.check_focus_only(focus_only)
 
 # %% [markdown]
 # ### Exercise 9.3 · difficulty 2/5 · about 10 minutes
-# A judgement: write the abstract. Fill the blanks of an abstract that you could defend, by the tables of this lesson (the check reads the results of profile `quick`). Each blank takes one of *less*, *more*, *not significantly different* and *not comparable*.
+# A judgement: write the abstract. Fill the blanks (in bold) of an abstract that you could defend, by the tables of this lesson (the check reads the results of profile `quick`). Each takes one of *less*, *more*, *not significantly different* and *not comparable*.
 #
 # > Compared with uniform ℓ1 of the nearest accuracy, PAST at λ = 0.001 and α = 1.5 leaks **strong** by the mean advantage. At λ = 0.0003 and α = 2 it leaks **weak**. By the highest TPR at 1 % FPR, at λ = 0.001 and α = 1.5, it leaks **rare**. On photographs, where a control may be
 # > 0.01 apart in accuracy, PAST at λ = 0.0005 and α = 1.5 is **photographs** with it.
@@ -538,10 +540,10 @@ checks.check_abstract(abstract)
 # %% [markdown]
 # ## Recap
 # - PAST (λ = {{standard.lam:g}}, α = {{standard.alpha:g}}) changes the mean advantage by {{setting.paired(plain, "mean")}} and the accuracy by {{setting.paired(plain, "accuracy")}}. The strongest attack's TPR at 1 % FPR is *{{verdict(setting.paired(plain, "highest", "tpr"))}}*.
-# - Extra epochs alone do not protect: λ = 0 changes the mean advantage by {{control.paired(plain, "mean")}}.
+# - Trainings that differ in the seed alone lie up to {{np.ptp(weaker.by_seed("mean")):.3f}} apart. Extra epochs alone do not protect: λ = 0 changes the mean advantage by {{control.paired(plain, "mean")}}.
 # - Against uniform ℓ1 of the nearest accuracy, at λ = {{standard.lam:g}} and above, PAST's mean advantage is {{verdicts(strong)}} of the settings. Too large an α makes the training diverge.
 # - α raises the total pull. At equal pull the focus alone can lower the leak.
-# - LossGap protects its members at the expense of the records it tunes on.
+# - LossGap protects its members at the expense of the inference set, which it trains on.
 #
 # ## What this does not show
 # - One small network without BatchNorm, and one rate: at a lower one, a larger α might not diverge.

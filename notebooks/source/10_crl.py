@@ -15,8 +15,8 @@
 
 # %% [markdown]
 # ## Enough is enough
-# Cross-entropy is never satisfied. When every member is right, it still falls if the model becomes surer of them, and of them above
-# all. **RelaxLoss** names a loss that is low enough: above it, learn; below it, take some back. **CRL** (center-based relaxed learning)
+# Cross-entropy is never satisfied. When every member is classified correctly, the loss still falls if the model becomes surer, and it becomes
+# surest of its members. **RelaxLoss** names a loss that is low enough: above it, learn; below it, take some back. **CRL** (center-based relaxed learning)
 # relaxes a *normalised* loss, and adds a second relaxed loss that gathers the features of a class round a center. Its paper says
 # that this protects privacy "by sacrificing a minimal or no loss of model generalizability" (abstract). We build it in four small
 # steps, then ask which of them does the work. The symbols, to come back to:
@@ -71,8 +71,8 @@ n = int(plain.is_member.sum())
 #
 # A **soft label** gives the class the $p_y$ that the model gives it now, and shares the rest alike among the other classes.
 #
-# CRL's paper (Eq. 3) and its code (`JEKimLab/UAI24_CRL` at fbb5993) describe another RelaxLoss: below α the soft label alone, for
-# every record. **Predict**: does that climb, too?
+# CRL's paper (Eq. 3) and its code (`JEKimLab/UAI24_CRL` at fbb5993) describe another RelaxLoss: where this one flattens, it has the soft label
+# alone, for every record. **Predict**: does that climb, too?
 
 
 # %%
@@ -115,7 +115,7 @@ for alpha in (0.5, 5.0):
 # ## What does a soft label pull at?
 # A label that follows the output cannot teach, one would think. But neither code *detaches* it: the gradient flows through the
 # label, too. Take ten classes, nine of them alike. How hard does each loss pull at the label's logit? **Predict** the sign of the
-# last curve at $p_y = 0.6$.
+# pull at $p_y = 0.6$ with the soft label as it is coded, not detached.
 
 # %%
 p = torch.linspace(0.02, 0.98, 97, dtype=torch.float64)
@@ -337,8 +337,8 @@ cost, gain = relaxing.paired(imp, "accuracy"), relaxing.paired(imp, "highest")
 
 # %% [markdown]
 # ### Train a point of your own
-# The table has acting centers at $\alpha_{rce}$ = 1 alone. Set $\alpha_{rce}$, $\alpha_{rcl}$ and λ (here $\tau_{rcl}$ = 0.3), press the button, and your device trains target and
-# shadow; all attacks follow. Then move the **threshold**. *Think!* Which of the three moves the point along the line from the star, and which off it?
+# The table has acting centers at $\alpha_{rce}$ = 1 only. Set $\alpha_{rce}$, $\alpha_{rcl}$ and λ (here $\tau_{rcl}$ = 0.3), press the button, and your device trains target and
+# shadow; all attacks follow. Then move the **threshold**. *Think!* Which of the three trades accuracy for privacy, and which lowers the advantage at about the same accuracy?
 
 
 # %%
@@ -456,7 +456,7 @@ headlines.pairs(steps)
 
 # %% [markdown]
 # Read the column *highest advantage*. Normalised logits are *{{verbs[1]}}*, inert centers *{{verbs[2]}}* and acting ones *{{verbs[3]}}*. All of CRL, compared
-# with the official RelaxLoss at the same α, is *{{verbs[4]}}*.
+# with the official RelaxLoss at the same α, is *{{verbs[4]}}* here, where the half that chose the setting counts, too.
 #
 # ### Published beside ours
 # CRL's Table 1a has CIFAR-10, a ResNet-18 and 15,000 members; ours are letters and a small network, so compare directions, not values. *RelaxLoss*
@@ -619,4 +619,3 @@ checks.check_sharpening(sharpening)
 #   [arXiv 2205.09310](https://arxiv.org/abs/2205.09310).
 # - Code of the authors, as we read it: `JEKimLab/UAI24_CRL` at commit fbb5993 and `DingfanChen/RelaxLoss` at commit
 #   fc8c68e.
-# - Next: **11**, defenses that learn or need more data.

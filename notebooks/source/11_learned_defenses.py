@@ -25,7 +25,7 @@
 # | DMP, synthetic | the same, on records of a generator trained on members | none | teacher, generator | both trainings |
 # | DP-SGD | limit and blur each record's pull on the weights | none | none | a gradient for every record |
 #
-# In **part one** we write the first five in a few lines each, on digits, and ask what they are worth. **Part two** is DP-SGD's, which alone makes a *promise*. The symbols, each defense with its own:
+# In **part one** we write the first four in a few lines each, on digits, and ask what all are worth. **Part two** is DP-SGD's, which alone makes a *promise*. The symbols, each defense with its own:
 #
 # | symbol | meaning |
 # |---|---|
@@ -48,6 +48,7 @@ from torch.nn import functional as F
 from mialib import data, models, profiles
 from mialib.course import costs, figures, headlines, plots, statistics, widgets
 from mialib.course.plots import show
+from mialib.course.tunings import ruined_trainings
 from mialib.defenses import CRL, DMP, DPSGD, AdvReg, Distillation, MixupMMD, RelaxLoss
 from mialib.estimates import words
 from mialib.experiments import results
@@ -104,7 +105,7 @@ def flat(model) -> torch.Tensor:
 
 
 # %% [markdown]
-# The library's attacker learns for five passes before the second epoch, then for one before each. Two epochs of one step, by hand and by `fit`:
+# The library's attacker learns for five passes before the second epoch, and for one before each later epoch. Two epochs of one step, by hand and by `fit`:
 
 # %%
 from mialib.defenses.advreg import Attacker
@@ -314,16 +315,17 @@ duels = {
 }
 trade = dmp["all"].paired(both[10.0], "highest")
 kept = dmp["all"].paired(both[10.0], "accuracy")
+spared = {one: dmp[one].paired(dmp["all"], "accuracy") for one in ("selected", "synthetic")}
 headlines.pairs(duels)
 
 # %% [markdown]
 # - *Close to the random guess* would be an advantage near 0; AdvReg at α = 3 leaves {{advreg[3.0].highest()}}.
 # - DMP's claim is about the trade. Compared with Mixup+MMD at λ = 10, its advantage is {{verdict(trade)}} and its accuracy is {{verdict(kept)}}.
-# - The last two lines are economies of DMP: sure answers only, and invented records.
+# - The last two lines are economies of DMP. Compared with asking about all records, its accuracy is {{verdict(spared["selected"])}} with sure answers only, and {{verdict(spared["synthetic"])}} with invented records.
 
 # %% [markdown]
 # ## Turn every knob
-# Move each strength; 0 is plain training. *Think!* Which defense lowers the highest advantage
+# Move each slider; a strength of 0 is plain training. *Think!* Which defense lowers the highest advantage
 # and leaves the TPR at 1 % FPR where it was?
 
 # %%
@@ -360,7 +362,7 @@ widgets.explore(
 )
 
 # %% [markdown]
-# *Without a kernel*: all at their strongest.
+# *Without a kernel*: every slider at its right end.
 
 # %%
 strongest = {"alpha": max(advreg), "mmd": max(both), "mixup": 1.0, "tau": max(distilled)}
@@ -372,12 +374,12 @@ most_noise = standings["DP-SGD"][max(private)]
 
 # %% [markdown]
 # **What to see.** DP-SGD at σ = {{max(private):g}} has an accuracy of {{most_noise["accuracy"]:.2f}}, where guessing among ten classes has 0.10: a model that has learned
-# nothing is private. AdvReg at α = {{max(advreg):g}} takes {{less["loss"].value:.2f}} from the loss attack, but {{less["correctness"].value:.2f}} from correctness: the members are
+# nothing is private. What is not drawn: AdvReg at α = {{max(advreg):g}} takes {{less["loss"].value:.2f}} from the advantage of the loss attack, but {{less["correctness"].value:.2f}} from that of correctness. The members are
 # still learned by heart, and that alone leaks.
 
 # %% [markdown]
 # ## Who wins the game?
-# If AdvReg's classifier won, its attacker would end at an accuracy of 0.5. Here is what it reached in every epoch, on the records it learned from.
+# If AdvReg's classifier won, its attacker would end at an accuracy of 0.5. Here is what it reached in every epoch, on the records it learned from: means over trainings, with bands of 95 %.
 
 # %%
 game = {}
@@ -391,7 +393,7 @@ last = {name: curve[-1].value for name, curve in game.items()}
 own, all_attacks = 2 * last[f"α = {max(advreg):g}"] - 1, strong.highest()  # 2 · accuracy − 1
 
 # %% [markdown]
-# **What to see.** It does not win: the attacker ends at {{last["α = 0.3"]:.2f}}, {{last["α = 1"]:.2f}} and {{last["α = 3"]:.2f}} for α = 0.3, 1 and 3. An accuracy of
+# **What to see.** The classifier does not win: the attacker ends at {{last["α = 0.3"]:.2f}}, {{last["α = 1"]:.2f}} and {{last["α = 3"]:.2f}} for α = 0.3, 1 and 3. An accuracy of
 # {{last["α = 3"]:.2f}} is an advantage of {{own:.2f}}; the strongest of our attacks has {{all_attacks}}. The penalty makes the leak smaller and does not close it.
 
 # %% [markdown]
@@ -413,11 +415,7 @@ starts = {
 
 # %%
 first = [None, "RelaxLoss", "CRL", "AdvReg", "MixupMMD"]
-tuned = {
-    name: {one.rows[0].settings["lam"]: one.finished() for one in some.settings()}
-    for name, after in zip(starts, first, strict=True)
-    for some in [learned.where(defense="Past", after=after)]
-}
+tuned = {name: swept("Past", "lam", after=after) for name, after in zip(starts, first, strict=True)}
 
 # %%
 paths = {
@@ -443,18 +441,19 @@ headlines.on_top(starts, tuned)
 
 # %% [markdown]
 # ## On photographs
-# Three of them on CIFAR-10, three strengths of each, with the course's small CNN:
+# Three of them on CIFAR-10, at several strengths, with the course's small CNN:
 
 # %%
 photographs = headlines.by_name(
     results("photographs", PROFILE), "undefended", "AdvReg", "Mixup+MMD", "DMP"
 )
 bare, student = photographs["undefended"], photographs["DMP, τ = 1"]
+ruined = "; ".join(name for name, one in photographs.items() if ruined_trainings(one))
 headlines.settings(photographs, against=bare)
 
 # %% [markdown]
 # Compared with the undefended model, DMP's highest advantage is {{verdict(student.paired(bare, "highest"))}} at τ = 1, at an accuracy that is
-# {{verdict(student.paired(bare, "accuracy"))}}. (Trainings per line: {{len(bare)}}; n = {{int(bare.is_member.sum()):,}} + {{int((~bare.is_member).sum()):,}}.)
+# {{verdict(student.paired(bare, "accuracy"))}}. {{f"Of some settings a training ended near the accuracy of a guess, so their intervals are wide ({ruined})." if ruined else ""}} (A line with fewer trainings had one that diverged; n = {{int(bare.is_member.sum()):,}} + {{int((~bare.is_member).sum()):,}}.)
 
 # %% [markdown]
 # ## Part two: DP-SGD from scratch
@@ -497,7 +496,7 @@ if has_opacus:
 #
 # ε follows, for a chosen δ, from σ, from a batch's share of the records and from the number of steps. Attacks cannot prove a promise, but they can *refute* one.
 #
-# Move **ε**: the thin line of an attack that enters the grey refutes it. **Predict**: which ε would rule out what attacks do to the undefended model?
+# Move **ε**: a model whose thin line enters the grey refutes it. **Predict**: which ε would rule out what attacks do to the undefended model?
 
 # %%
 delta = next(iter(private.values())).rows[0].settings["delta"]
@@ -557,7 +556,7 @@ used = float(guarantees[most].share_used(found.value, 0.01))
 
 # %% [markdown]
 # ## Exercise 11.1: what would you advise? · difficulty 2/5 · about 10 minutes
-# Four clients have a model like ours. Each wants the lowest highest advantage, if it is significantly lower than undefended. What do you advise, by our results on letters?
+# Four clients have a model like ours. Each wants the strongest attack to be as weak as possible, and significantly weaker than undefended. What do you advise, by our results on letters?
 #
 # | client | has, beside the members | may lose of the accuracy |
 # |---|---|---|
@@ -626,7 +625,7 @@ checks.check_least_epsilon(least_epsilon)
 # ## Recap
 # - The price of a learned defense is data, a network, time, and accuracy. From {{plain.highest().value:.2f}} undefended, DMP comes down to {{dmp["all"].highest().value:.2f}}, Mixup+MMD at λ = 3 to
 #   {{both[3.0].highest().value:.2f}}.
-# - A promise (ε) holds for every attack; a measured advantage for those that were tried.
+# - A promise (ε) holds for every attack; a measured advantage for those that were tried. An attack can refute a promise, and never prove it.
 # - Tuning by PAST drops the defense before it, and must first win back what that has lost.
 #
 # ## What this does not show
@@ -647,7 +646,7 @@ checks.check_least_epsilon(least_epsilon)
 # - P. Kairouz, S. Oh and P. Viswanath, 2015, *The composition theorem for differential privacy*,
 #   [arXiv 1311.0776](https://arxiv.org/abs/1311.0776): the two inequalities.
 # - Q. Hu, H. Zhang and H. Wei, 2024, *Defending membership inference attacks via privacy-aware sparsity tuning*
-#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814), Table 2 and Section 4.1.
+#   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814), Section 4.2 and Table 2.
 # - Code of the authors, as we read it: `SPIN-UMass/ML-Privacy-Regulization` at commit 4b37f2d (AdvReg),
 #   `colaalex111/MMD-mixup-Defense` at commit 0d64bbf (Mixup+MMD) and `vrt1shjwlkr/AAAI21-MIA-Defense` at commit
 #   8c44180 (DMP).

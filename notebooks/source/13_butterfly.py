@@ -89,7 +89,7 @@ for n in (4, 16, 64):
 # %% [markdown]
 # The supports agree with the library's. (The last factor meets the input first, so the library lists it first.) Their product is 1 everywhere: exactly one path leads from each input to each output.
 #
-# Move **N** and watch the numbers below the matrices. *Think!* From which N on does a butterfly save anything?
+# Move **N** and watch the line above the matrices. *Think!* From which N on does a butterfly save anything?
 
 
 # %%
@@ -311,7 +311,7 @@ widgets.explore(
 show(plots.small_multiples(network_view, L=[2, 3]), name="13_network")
 
 # %% [markdown]
-# **What to see.** The third segment holds {{sum(DENSE[-6:]) / WHOLE:.0%}} of all parameters, so changing it alone leaves {{remaining(1, 2):.1f}} % of them with two factors, and {{remaining(1, 3):.1f}} % with three.
+# **What to see.** The 3×3 convolutions of the third segment hold {{sum(DENSE[-6:]) / WHOLE:.0%}} of all parameters, so changing them alone leaves {{remaining(1, 2):.1f}} % with two factors, and {{remaining(1, 3):.1f}} % with three.
 
 # %%
 lines = ["| S, L | counted, % | paper, % | with r ≥ 1, % | rate | decay |", "|" + "---|" * 6]
@@ -344,7 +344,7 @@ shown = {
 headlines.settings({"dense": dense, **shown}, level=True)
 
 # %% [markdown]
-# {{len(butterflies)}} intervals would be as many chances to be wrong. So we ask one question: how do all butterflies *together* differ from the dense network, paired by seed and by record?
+# With {{len(butterflies)}} intervals there are {{len(butterflies)}} chances to be wrong. So we ask one question: how do all butterflies *together* differ from the dense network, paired by seed and by record?
 
 # %%
 verdict = partial(words, same="not significantly different")
@@ -366,12 +366,12 @@ learned = np.mean([row.accuracy["train"] for row in sparsest.rows])
 
 # %% [markdown]
 # **What to see.** Compared with the dense network, butterflies have an accuracy that is {{verdict(change["test accuracy"])}} ({{change["test accuracy"]}}) and a defense level that is {{verdict(change["D"])}} ({{points(change["D"])}} points).
-# Fewer parameters are still enough to memorise: with {{sparse.remaining(sparsest):.0f}} % of them the sparsest butterfly classifies {{learned:.0%}} of its members rightly.
+# Fewer parameters are still enough to memorise: with {{sparse.remaining(sparsest):.0f}} % of them the sparsest butterfly classifies {{learned:.0%}} of its members correctly.
 # ({{len(dense)}} trainings per setting, n = {{int(dense.is_member.sum())}} + {{int((~dense.is_member).sum()):,}}.)
 
 # %% [markdown]
 # ## At equal accuracy
-# Whoever learned little has little to tell. In another article the same authors report that sparsity, privacy *and error* rise together, and call a comparison without fixed accuracy misleading. So each butterfly now meets the *dense* network that is nearest in accuracy,
+# Once more the caveat of notebook 12: the same authors call a comparison without fixed accuracy misleading, because sparsity, privacy *and error* rise together. So each butterfly now meets the *dense* network that is nearest in accuracy,
 # found on records that no attack is asked about; and likewise the nearest round of IMP. **Predict** what is left of the differences.
 
 # %%
@@ -397,12 +397,12 @@ conclusion = words(
 rows = {}
 for shape, (one, match) in zip(butterflies, pairs["dense, nearest accuracy"], strict=True):
     arms = {"butterfly": one.by_seed("highest"), "nearest dense network": match.by_seed("highest")}
-    rows[f"{shape}\n{sparse.called(match)}"] = arms
+    rows[f"{shape} and\n{sparse.called(match)}"] = arms
 whole = dense.by_seed("highest").mean()
 show(figures.matched_trainings(rows, label="highest advantage", dotted=whole), name="13_claims")
 
 # %% [markdown]
-# **What to see.** Each row is a butterfly, and below its name stands the dense network that it met. At nearly the same accuracy (it differs by {{fair["test accuracy"]}}) the strongest attack's advantage on butterflies is {{verdict(judged)}} ({{judged}}).
+# **What to see.** Each row is a butterfly and the dense network that it met. At nearly the same accuracy (it differs by {{fair["test accuracy"]}}) the strongest attack's advantage on butterflies is {{verdict(judged)}} ({{judged}}).
 # So {{conclusion}}.
 
 # %% [markdown]
@@ -475,7 +475,7 @@ checks.check_apply_factor(apply_factor)
 
 # %% [markdown]
 # ## Exercise 13.2: protected, or only worse? · difficulty 2/5 · about 10 minutes
-# Judge a comparison by its two intervals, as the tables above give them: what a network's highest advantage, and its accuracy, are beyond those of another one. Answer "protects", "leaks more", "paid with accuracy" or "we do not know".
+# Judge a comparison by its two intervals, as the tables above give them: by how much a network's highest advantage, and its accuracy, exceed those of another one. Answer "protects", "leaks more", "paid with accuracy" or "we do not know".
 # Then judge the last two lines of both tables with your function. Does the paper's sentence, *similar trade-offs as IMP*, hold on letters? On photographs?
 
 

@@ -53,7 +53,8 @@ Markdown("\n".join(lines))
 
 # %%
 big = next(iter(rings.values()))
-small = next(ring for ring in rings.values() if "dropout" in ring.defenses)
+smaller = [ring for ring in rings.values() if "early stopping" in ring.defenses]
+small = smaller[0] if smaller else big
 try:
     big.undefended.minus(small.undefended, "advantage")
 except ValueError as error:
@@ -194,7 +195,7 @@ headlines.prices(rings.values())
 # A point that is lower *and* further left proves nothing: any model leaks less when it learns less. So hold the accuracy fixed. For a setting of one defense we look for a strength of another
 # that has about the same accuracy, and then compare the leaks.
 #
-# There is a trap. Who searches many settings for a match, on the records that also measure, finds one that is *lucky there*. So we split the records: one half chooses, the other
+# There is a trap. Whoever searches many settings for a match, on the records that also measure, finds one that is *lucky there*. So we split the records: one half chooses, the other
 # half compares. (Accuracy on the inference records, which served in notebooks 06 and 13, would not do here: some of these defenses have met them.) First, a setting of PAST: the one that leaks least within three points of the undefended accuracy.
 
 # %%
@@ -221,7 +222,7 @@ assert (match.other.name, match.minus("advantage")) == (rival, by_hand)
 print(f"{name} beside {rival}: highest advantage {by_hand}")
 
 # %% [markdown]
-# The two agree. The same setting of PAST against several rivals, first minus second; a negative leak means that PAST leaks less. **Predict** which rival comes closest.
+# By hand and by the library, it is the same rival. The same setting of PAST against several rivals, first minus second; a negative leak means that PAST leaks less. **Predict** which rival comes closest.
 
 # %%
 others = ["uniform ℓ1", "RelaxLoss", "CRL", "CRL (active)", "AdvReg", "Mixup+MMD", "MMD"]
@@ -239,7 +240,7 @@ def named(verdict: str) -> str:
 
 
 # %% [markdown]
-# Where the match was close (within 0.01), the highest advantage of *{{name}}* is lower than that of {{named("lower")}}, and higher than that of {{named("higher")}}; not significantly different: {{named("not told apart")}}.
+# Where the match was close (within 0.01), the highest advantage of *{{name}}* is lower than that of {{named("lower")}}; higher than that of {{named("higher")}}; and not significantly different from that of {{named("not told apart")}}.
 # A line that says *too far* compares models of different use, and decides nothing.
 #
 # Now choose any two. **First** and its strength meet the matched strength of **second**; every attack has a line. *Think!* Is there a pair where one attack turns against the verdict of the others?
@@ -325,7 +326,7 @@ on_photographs = arena.advice(photographs, promise=PROMISE)
 headlines.advice(on_photographs)
 
 # %% [markdown]
-# And for simple defenses, which fought in an arena of their own:
+# And for simple defenses, which fought in an arena of their own, `{{small.name}}`:
 
 # %%
 on_simple = arena.advice(small, promise=PROMISE)
@@ -382,7 +383,11 @@ def for_clients() -> dict[str, str]:
 checks.check_for_clients(for_clients)
 
 # %% [markdown]
-# <details><summary>Hint</summary>`headlines.advice(arena.advice(big, promise=0.02))` is the table for the shop.</details>
+# <details><summary>Hint</summary>
+#
+# `headlines.advice(arena.advice(big, promise=0.02))` is the table for the shop.
+#
+# </details>
 # <details><summary>Solution</summary>
 #
 # ```python
@@ -425,7 +430,11 @@ winner = int(leaks[0].argmin())
 there, elsewhere = leaks[0][winner], leaks[1][winner]
 
 # %% [markdown]
-# <details><summary>Hint</summary>`argmin` of one array is a place in the other.</details>
+# <details><summary>Hint</summary>
+#
+# `argmin` of one array is a place in the other.
+#
+# </details>
 # <details><summary>Solution</summary>
 #
 # ```python
@@ -456,8 +465,8 @@ there, elsewhere = leaks[0][winner], leaks[1][winner]
 #   (PAST), [arXiv 2410.06814](https://arxiv.org/abs/2410.06814), Section 4.2 and Fig. 3: curves of utility and
 #   privacy by defense.
 # - X. Fang and J.-E. Kim, 2024, *Center-based relaxed learning against membership inference attacks* (CRL),
-#   [arXiv 2404.17674](https://arxiv.org/abs/2404.17674), Table 1: defenses side by side at one strength each.
+#   [arXiv 2404.17674](https://arxiv.org/abs/2404.17674), Fig. 4 and Table 1: defenses side by side.
 # - A. Gonon, L. Zheng and others, 2023, *Can sparsity improve the privacy of neural networks?*,
 #   [arXiv 2304.07234](https://arxiv.org/abs/2304.07234): why accuracy must be fixed.
 # - N. Carlini and others, 2022, *Membership inference attacks from first principles*,
-#   [arXiv 2112.03570](https://arxiv.org/abs/2112.03570), Section 2: why the low-FPR corner.
+#   [arXiv 2112.03570](https://arxiv.org/abs/2112.03570), Section 3: why the low-FPR corner.

@@ -3,7 +3,7 @@
 # question: Where does published code do something else than its text says, and how much does it matter?
 # goals:
 #   - check a printed number against the code that made it
-#   - spot attacks that grade themselves, and attackers who face no defense
+#   - spot attacks that grade themselves, and attackers who were not told of the defense
 #   - measure what a slip does to a number, over trainings and with an interval
 #   - tell a slip that changes a conclusion from one that changes nothing
 # needs: notebooks 01, 04, 05 and 08

@@ -124,7 +124,7 @@ for name, value in vars(report.utility).items():
     print(f"{name.replace('_', ' '):<22}{value}")
 
 # %% [markdown]
-# The gap of {{report.utility.accuracy_gap}} between members' and others' accuracy is itself an attack: *correctness* calls a member whoever is classified rightly.
+# The gap of {{report.utility.accuracy_gap}} between members' and others' accuracy is itself an attack: *correctness* calls a member whoever is classified correctly.
 
 # %% [markdown]
 # ## With a shadow
@@ -171,7 +171,7 @@ crowd = plots.small_multiples(accusation_view, prior=[0.5, 0.01])
 show(crowd, name="16_accusations")
 
 # %% [markdown]
-# **What to see.** At a threshold of 0.01, {{crowd.numbers["right at 0.5"]:.0%}} of the accusations are right if half of the candidates are members, and {{crowd.numbers["right at 0.01"]:.1%}} if one in a hundred is: then {{crowd.numbers["others accused at 0.01"]:,.0f}} others are accused beside {{crowd.numbers["members accused at 0.01"]:.0f}} members. The model did not change; the crowd did.
+# **What to see.** At a threshold of 0.01, {{crowd.numbers["right at 0.5"]:.0%}} of the accusations are right if half of the candidates are members, and {{crowd.numbers["right at 0.01"]:.1%}} if one in a hundred is. Then {{crowd.numbers["others accused at 0.01"]:,.0f}} others are accused beside {{crowd.numbers["members accused at 0.01"]:.0f}} members: the model did not change, the crowd did.
 
 # %% [markdown]
 # ## Who is exposed?
@@ -186,7 +186,7 @@ apart = [one for one in full.exposure.slices if not one.difference.note and one.
 compared = [one for one in full.exposure.slices if not one.difference.note]
 
 # %% [markdown]
-# **What to see.** Under each letter stands its class, and how many of {{len(full.attacks)}} attacks find it at {{full.exposure.fpr:.1%}} false alarms; the first is found by {{exposed[0].found_by}}. Of {{len(compared)}} classes that are large enough to compare, {{len(apart)}} {{"is" if len(apart) == 1 else "are"}} told apart from the others.
+# **What to see.** Above each letter stand its class, and how many of {{len(full.attacks)}} attacks find it at {{full.exposure.fpr:.1%}} false alarms; the first is found by {{exposed[0].found_by}}. Of {{len(compared)}} classes that are large enough to compare, {{len(apart)}} {{"is" if len(apart) == 1 else "are"}} told apart from the others.
 
 # %% [markdown]
 # ## What would have fooled us
@@ -204,7 +204,8 @@ show(plots.comparison(series, label="AUC", chance=0.5), name="16_fooled")
 print(fooled.belief.blind.sentence)
 
 # %% [markdown]
-# **What to see.** The strongest attack "finds" members of a network that never saw one: AUC {{fooled.strongest.auc}}, where sets that were drawn alike give {{fair.strongest.auc}}. The network merely answers pale letters differently. Only the blind baseline knows: {{fooled.belief.blind.auc}}. The report says so before anything else.
+# **What to see.** The strongest attack "finds" members of a network that never saw one: AUC {{fooled.strongest.auc}}, where sets that were drawn alike give {{fair.strongest.auc}}. The network merely answers pale letters differently. Only the blind baseline knows ({{fooled.belief.blind.auc}}), and the report says so before anything else.
+#
 # Das, Zhang and Tramèr (2024) found such a shift in eight published benchmarks for large models.
 
 # %% [markdown]
@@ -220,7 +221,7 @@ for bound in full.epsilon:
 
 # %% [markdown]
 # ## For and against
-# A report should not say *safe*. It can hold numbers to rules that somebody has named, and tell every line with its number. A limit of your own can stop a pipeline:
+# A report should not say *safe*. It can hold numbers to rules that somebody has named, and every line gives its number. A limit of your own can stop a pipeline:
 
 # %%
 for line in full.judgement.lines[:3]:
@@ -244,7 +245,7 @@ with tempfile.TemporaryDirectory() as folder:
 print({name: f"{size / 1000:.0f} kB" for name, size in sizes.items()})
 
 # %% [markdown]
-# `report.save("audit.html")` writes one page without scripts that prints, and the same as data beside it. From a terminal: `mialib audit outputs.npz --out report.html`.
+# `report.save("audit.html")` writes one page without scripts, ready for print, and the same as data beside it. From a terminal: `mialib audit outputs.npz --out report.html`.
 
 # %% [markdown]
 # ## Exercises
@@ -263,7 +264,11 @@ def null_band(scores: np.ndarray, is_member: np.ndarray, rng: np.random.Generato
 checks.check_null_band(null_band)
 
 # %% [markdown]
-# <details><summary>Hint</summary>`rng.permutation(is_member)` keeps the number of members. `metrics.auc(scores, …)`, then `np.quantile`.</details>
+# <details><summary>Hint</summary>
+#
+# `rng.permutation(is_member)` keeps the number of members. `metrics.auc(scores, …)`, then `np.quantile`.
+#
+# </details>
 # <details><summary>Solution</summary>
 #
 # ```python
@@ -293,8 +298,12 @@ def own_audit() -> tuple:
 checks.check_own_audit(own_audit)
 
 # %% [markdown]
-# <details><summary>Hint</summary>`audit.from_outputs(probabilities=…, labels=…, is_member=…, inputs=…, by_coin=True)` takes any model's answers. Then look at
-# `report.belief.blind.finds_a_shift`, and at `report.strongest.auc.low`.</details>
+# <details><summary>Hint</summary>
+#
+# `audit.from_outputs(probabilities=…, labels=…, is_member=…, inputs=…, by_coin=True)` takes any model's answers. Then look at
+# `report.belief.blind.finds_a_shift`, and at `report.strongest.auc.low`.
+#
+# </details>
 # <details><summary>Solution: a forest of scikit-learn's, and a checklist for yours</summary>
 #
 # ```python
@@ -371,7 +380,7 @@ bought, paid = (student.paired(bare, what) for what in ("highest", "accuracy"))
 # - Deal members by coin toss *before* training; afterwards an audit needs five lines.
 # - Read *Can this be believed?* first. A network that had seen no record of either set "leaked" them with an AUC of {{fooled.strongest.auc.value:.2f}}, because the sets differed.
 # - Say the counts at a low false-alarm rate and at the prior of the world, not only an AUC.
-# - One run refutes an ε, and never proves one.
+# - A lower bound on ε is a theorem with a premise: coins were tossed. One run can refute an ε, and never prove one.
 # - A report names what it did not test.
 #
 # ## What this does not show
