@@ -324,7 +324,11 @@ def _phi_of_slice(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     others = np.array(logits, np.float64)  # A copy, in which the label's own class is struck out.
     own = others[rows, labels]
     others[rows, labels] = -np.inf
-    return own - scipy.special.logsumexp(others, axis=-1)
+    # SciPy's logsumexp also looks for infinities and signs, which takes longer than the sum itself.
+    largest = others.max(axis=1)
+    others -= largest[:, None]
+    sums = np.exp(others, out=others).sum(axis=1)
+    return own - largest - np.log(sums)
 
 
 def _log_softmax(logits: np.ndarray) -> np.ndarray:
