@@ -25,7 +25,7 @@ from mialib.errors import check_choice
 from mialib.query import pick_device
 
 NETWORK = "resnet20"
-IMAGES = {"cpu": 512}  # of CIFAR's shape for the bare loop; an accelerator takes more
+IMAGES = {"cpu": 1024}  # for the bare loop, as many as `quick` trains on; an accelerator has more
 MANY_IMAGES = 10_000
 # What a device or a process may say; noise in few bits may diverge, which is an ArithmeticError.
 LEFT_OUT = (RuntimeError, OSError, MemoryError, ArithmeticError, SubprocessError)
@@ -83,7 +83,8 @@ def _fit(measured: Measured) -> None:
 
 def _models(measured: Measured) -> None:
     """Models per minute at the shapes of each profile."""
-    measured.speeds += training_speeds(measured.device)
+    for speed in training_speeds(measured.device):
+        measured.speeds.append(speed)
 
 
 def _pipeline(measured: Measured) -> None:

@@ -6,6 +6,7 @@ training_speeds(device)     # estimates, from a few batches of noise in each pro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -97,14 +98,12 @@ def bare_loop(model: nn.Module, x: Tensor, y: Tensor, recipe: Recipe) -> None:
 
 def training_speeds(
     device: torch.device, *, names: tuple[str, ...] = profiles.NAMES
-) -> list[Speed]:
+) -> Iterator[Speed]:
     """The images of each profile, one training at a time, by a few batches of noise."""
-    speeds = []
     for name in names:
         configuration = profiles.load(name).images.but(device=device.type)
         seconds = rehearsal.seconds_per_epoch(configuration)
         dataset = rehearsal.dataset_of(configuration)
         members = rehearsal.part_sizes(configuration, dataset)["train"]
         whole = seconds * configuration.recipe.epochs
-        speeds.append(Speed(name, configuration.model, members / seconds, 60 / whole))
-    return speeds
+        yield Speed(name, configuration.model, members / seconds, 60 / whole)

@@ -119,6 +119,8 @@ def test_slices_cover_every_record_once_and_are_alike(n, width):
 def test_an_attack_needs_little_memory_beside_its_arrays(case):
     pytest.importorskip("resource")
     grown = memory.measure(case, 60_000, 256, 100).growth
+    if grown is None:
+        pytest.skip("only Linux counts what is added at the peak")
     assert grown < 60, f"{grown:.0f} MB"
 
 

@@ -9,7 +9,18 @@ import pytest
 import torch
 
 from bench import __main__ as command
-from bench import attacks, cluster, growth, memory, peers, reasons, report, shadows, training
+from bench import (
+    attacks,
+    browser,
+    cluster,
+    growth,
+    memory,
+    peers,
+    reasons,
+    report,
+    shadows,
+    training,
+)
 from bench.growth import Growth
 from bench.timing import Row, fastest
 from mialib import bank, metrics
@@ -165,8 +176,20 @@ def test_growth_is_drawn_and_told():
 
 def test_a_profile_tells_convolutions_from_the_rest():
     share = reasons.training_share("float32", images=16)
-    assert share.convolutions > share.others / 10 > 0
-    assert share.whole == share.convolutions + share.others
+    assert share.of_kind > share.others / 10 > 0
+    assert share.whole == share.of_kind + share.others
+
+
+def test_matrix_products_are_told_from_the_rest_of_an_input_gradient():
+    share = reasons.gradient_share(50)
+    assert share.of_kind > share.others / 10 > 0
+
+
+def test_the_look_at_the_end_of_an_epoch_is_a_part_of_it(monkeypatch):
+    monkeypatch.setattr(reasons, "FIRST", 1)
+    look = reasons.seconds_within("_epoch_entry", images=16)
+    assert look.of_kind > 0
+    assert look.others > 0
 
 
 def test_the_sorting_is_what_rmia_needs(rng):
@@ -193,11 +216,38 @@ def test_a_section_or_a_group_that_fails_is_left_out_with_the_reason(tmp_path, m
 
 
 def test_a_peak_over_the_limit_is_said():
-    over, under = report.memory_table(
-        [memory.Peak("LiRA", 1.0, 2500.0, 10.0), memory.Peak("RMIA", 1.0, 500.0, 10.0)]
+    large, small, slow = report.memory_table(
+        [
+            memory.Peak("LiRA", 11.0, 2500.0, 10.0),
+            memory.Peak("RMIA", 1.0, 500.0, None),
+            memory.Peak("bank", 11.0, 500.0, 10.0),
+        ]
     )[2:]
-    assert "over the limit" in over
-    assert "over the limit" not in under
+    assert large == "| LiRA | 11 s | 10 MB | 2,500 MB, over the limit |"
+    assert small == "| RMIA | 1 s | not measured | 500 MB |"
+    assert slow == "| bank | 11 s, over the limit | 10 MB | 500 MB |"
+
+
+NOTED = """\
+<testsuite>
+<testcase name="a"><properties>
+<property name="answers" value="01_membership_game: 7 moves, median 67 ms"/>
+</properties></testcase>
+<testcase name="b"><properties>
+<property name="answers" value="12_magnitude_pruning: 9 moves, median 107 ms"/>
+</properties></testcase>
+</testsuite>"""
+SKIPPED = '<testsuite><testcase name="a"><skipped message="No Chromium."/></testcase></testsuite>'
+
+
+def test_the_answers_of_a_browser_are_read_and_slow_ones_said():
+    answers = browser.read(NOTED)
+    assert [one.moves for one in answers] == [7, 9]
+    quick, slow = report.answers_table(answers)[2:]
+    assert quick == "| 01_membership_game | 7 | 67 ms |"
+    assert slow.endswith("| 107 ms, missed |")
+    with pytest.raises(OSError, match="No Chromium"):
+        browser.read(SKIPPED)
 
 
 def test_missed_aims_against_other_toolkits_are_said():

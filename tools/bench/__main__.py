@@ -31,13 +31,18 @@ GROUPS = {
     "attacks": attacks,
     "data": data,
 }
+SECTIONS = {
+    "peers": report.peers_section,
+    "browser": report.browser_section,
+    "memory": report.memory_section,
+}
 # What trains for minutes is measured when it is named, and not for the page.
 SLOW = ("past", "defenses")
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    names = [*GROUPS, "growth", "peers", "memory", "reasons"]
+    names = [*GROUPS, "growth", *SECTIONS, "reasons"]
     parser.add_argument("groups", nargs="*", help=f"some of: {', '.join(names)}")
     parser.add_argument("--out", type=Path, default=report.PAGE, help="the page that is written")
     chosen = parser.parse_args(arguments)
@@ -58,7 +63,7 @@ def show(names: list[str]) -> None:
         if name == "growth":
             for what, job in growth.jobs().items():
                 print(growth.as_line(growth.grown(what, job)), flush=True)
-        elif name in ("peers", "memory"):
+        elif name in SECTIONS:
             print("\n".join(printed(name)))
         elif name == "reasons":
             print("\n".join(reasons.reasons()))
@@ -78,9 +83,8 @@ def show(names: list[str]) -> None:
 
 def printed(name: str) -> list[str]:
     """A section as the page has it; its picture is thrown away."""
-    section = report.peers_section if name == "peers" else report.memory_section
     with tempfile.TemporaryDirectory() as folder:
-        return section(Path(folder))
+        return SECTIONS[name](Path(folder))
 
 
 def print_rows(name: str) -> list[Row]:
@@ -91,7 +95,7 @@ def print_rows(name: str) -> list[Row]:
 
 
 def write_page(path: Path) -> None:
-    """Every group but the slow ones, then the sections of the page; about ten minutes."""
+    """Every group but the slow ones, then the sections of the page; about a quarter of an hour."""
     rows: dict[str, list[Row]] = {}
     failures = {name: f"`make bench ONLY={name}` prints it, some minutes" for name in SLOW}
     print(HEADING)

@@ -8,8 +8,6 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from distributed import LocalCluster
-
 from bench.timing import Row, fastest
 from mialib import clusters, profiles, progress, runs
 from mialib.configurations import Configuration
@@ -27,6 +25,8 @@ def rows() -> list[Row]:
 
 def dask_row(models: list[Configuration], *, rounds: int = 2) -> Row:
     """All models trained, into an empty store each time; the first turn starts the processes."""
+    from distributed import LocalCluster  # The other groups do without Dask.
+
     with (
         tempfile.TemporaryDirectory() as folder,
         LocalCluster(

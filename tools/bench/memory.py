@@ -4,7 +4,8 @@
 
 The references are handed in as φ in float32, as whoever has 256 of them keeps them: 200,000 records
 are 205 MB, where their logits in 100 classes would be 20 GB. The peak is that of the process;
-`growth` is what the attack adds to its arrays.
+`growth` is what the attack adds to its arrays, which are filled in place, so that no copy that was
+given back hides it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bench.peer_process import Memory
 from mialib.attacks import (
     ATTACKS,
     attack_r_scores,
@@ -35,6 +37,7 @@ THRESHOLDS = ("correctness", "loss", "max confidence", "entropy", "modified entr
 LARGE = (200_000, 256, 100)  # records, references, classes
 BANK = (100_000, 256, 10)  # a bank of logits that fits: 512 MB in float16
 LIMIT = 2000.0  # megabytes
+SECONDS = 10.0  # for LiRA and RMIA from the logits of the bank
 POPULATION = 5_000
 Work = Callable[[], object]
 rng = np.random.default_rng(0)
@@ -46,17 +49,31 @@ class Peak(NamedTuple):
     case: str
     seconds: float
     peak: float  # megabytes of the whole process
-    growth: float  # megabytes beyond the arrays and the imports
+    growth: float | None  # megabytes beyond the arrays and the imports, where Linux counts them
+
+    @property
+    def is_too_large(self) -> bool:
+        return self.peak > LIMIT
+
+    @property
+    def is_too_slow(self) -> bool:
+        return self.case == "bank" and self.seconds > SECONDS
 
 
 def phi(models: int, n: int) -> np.ndarray:
-    return np.stack([rng.standard_normal(n, dtype=np.float32) for _ in range(models)])
+    table = np.empty((models, n), np.float32)
+    for row in table:
+        rng.standard_normal(out=row, dtype=np.float32)
+    return table
 
 
 def half_of(models: int, n: int) -> np.ndarray:
     """Which model holds which record: every record is in half of them, by pairs of models."""
-    first = np.stack([rng.random(n, dtype=np.float32) < 0.5 for _ in range(models // 2)])
-    return np.concatenate([first, ~first])
+    holds = np.empty((models, n), bool)
+    for first, second in zip(holds[::2], holds[1::2], strict=True):
+        np.less(rng.random(n, dtype=np.float32), 0.5, out=first)
+        np.logical_not(first, out=second)
+    return holds
 
 
 def logits(n: int, classes: int) -> np.ndarray:
@@ -159,12 +176,13 @@ def peak() -> float:
 def main(arguments: list[str]) -> None:
     case, *sizes = arguments
     work = CASES[case](*map(int, sizes))
-    before = peak()
+    of_arrays = peak()
+    memory = Memory()
     started = time.perf_counter()
     work()
     seconds = time.perf_counter() - started
-    after = peak()
-    print(json.dumps({"seconds": seconds, "peak": after, "growth": after - before}))
+    highest = max(of_arrays, peak())
+    print(json.dumps({"seconds": seconds, "peak": highest, "growth": memory.growth()}))
 
 
 if __name__ == "__main__":

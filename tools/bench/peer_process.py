@@ -3,8 +3,9 @@
     ENVIRONMENT/bin/python tools/bench/peer_process.py PEER ATTACK arrays.npz scores.npy ROUNDS
 
 It runs in the toolkit's environment, without mialib, but for the peer `mialib`. What a toolkit
-wants its arrays to be (tables, lists) is made before the clock starts; only its own call is timed,
-the best of several. The memory is what the call adds at its peak.
+wants its arrays to be (tables, lists) is made before the clock starts; its own call is timed, the
+best of several, and for PrivacyGuard's LiRA the means and deviations that it asks for. The memory
+is what the call adds at its peak.
 """
 
 from __future__ import annotations
@@ -82,18 +83,19 @@ def privacyguard_lira(a: Arrays) -> Work:
 
     held = a["is_member"]
     is_in = a["is_in"]
+    records = pd.DataFrame({"user_id": range(len(held)), "score_orig": a["phi"]})
+    sides = {True: records[held].copy(), False: records[~held].copy()}
 
     def work() -> np.ndarray:
-        records = pd.DataFrame({"user_id": range(len(a["phi"])), "score_orig": a["phi"]})
-        for side, mask in (("_in", is_in), ("_out", ~is_in)):
+        for where, mask in (("in", is_in), ("out", ~is_in)):
             chosen = np.where(mask, a["phi_references"], np.nan)
-            records[f"score_mean{side}"] = np.nanmean(chosen, axis=0)
-            records[f"score_std{side}"] = np.nanstd(chosen, axis=0)
-        records["score_mean"] = records["score_mean_out"]
-        records["score_std"] = records["score_std_out"]
-        sides = (records[held].copy(), records[~held].copy())
-        found = LiraAttack(*sides, AggregationType.NONE, online_attack=True).run_attack()
-        return in_order(found, held)
+            mean = np.nanmean(chosen, axis=0)
+            deviation = np.nanstd(chosen, axis=0)
+            for is_held, side in sides.items():
+                side[f"score_mean_{where}"] = mean[held == is_held]
+                side[f"score_std_{where}"] = deviation[held == is_held]
+        attack = LiraAttack(sides[True], sides[False], AggregationType.NONE, online_attack=True)
+        return in_order(attack.run_attack(), held)
 
     return work
 
@@ -114,9 +116,9 @@ def privacyguard_rmia(a: Arrays) -> Work:
     population = frame(a["z_phi"], a["z_phi_references"], nobody)
     held = a["is_member"]
     settings = {"online": True, "num_reference_models": len(a["is_in"])}
+    sides = (records[held].copy(), records[~held].copy(), population)
 
     def work() -> np.ndarray:
-        sides = (records[held].copy(), records[~held].copy(), population)
         found = RmiaAttack(*sides, AggregationType.NONE, **settings).run_attack()
         return in_order(found, held)
 

@@ -5,7 +5,9 @@ python -m bench reasons         # from the folder tools/; some seconds
 
 from __future__ import annotations
 
+import pstats
 from collections.abc import Callable
+from cProfile import Profile
 from typing import NamedTuple
 
 import numpy as np
@@ -14,33 +16,81 @@ from torch.profiler import ProfilerActivity, profile
 
 from bench.attacks import reference_arrays
 from bench.timing import fastest
-from mialib import models
+from mialib import data, models, progress, query
 from mialib.attacks import lira_scores, rmia_scores
 from mialib.attacks.lira import center_and_squares
+from mialib.benchmarks.measuring import IMAGES, NETWORK
 from mialib.benchmarks.training import bare_loop, noise_images
 from mialib.benchmarks.writing import told_seconds
 from mialib.course.costs import one_thread
 from mialib.query import to_device
 from mialib.signals import record_slices
-from mialib.training import Recipe
+from mialib.training import Recipe, fit
 
 CPU = torch.device("cpu")
+FIRST = 12  # epochs, after which a network on noise tells classes apart
+LAST = 3  # epochs that are looked at
 
 
 class Share(NamedTuple):
-    """The seconds of a network's training by what its processor did."""
+    """The seconds of some work by what the processor did: kernels of one kind, and the rest."""
 
-    convolutions: float
+    of_kind: float
     others: float
 
     @property
     def whole(self) -> float:
-        return self.convolutions + self.others
+        return self.of_kind + self.others
 
 
 def reasons() -> list[str]:
     """A sentence for each ratio that has a limit of its own."""
-    return [bfloat16_reason(), lira_reason(), rmia_reason()]
+    return [fit_reason(), bfloat16_reason(), gradient_reason(), lira_reason(), rmia_reason()]
+
+
+def kernel_share(work: Callable[[], object], *names: str) -> Share:
+    """Of one turn of the work, by torch's profiler: kernels with one of these names, the rest."""
+    with profile(activities=[ProfilerActivity.CPU]) as profiled:
+        work()
+    of_kind = 0.0
+    others = 0.0
+    for event in profiled.key_averages():
+        seconds = event.self_cpu_time_total / 1e6
+        if any(name in event.key for name in names):
+            of_kind += seconds
+        else:
+            others += seconds
+    return Share(of_kind, others)
+
+
+# fit
+
+
+def fit_reason(*, images: int = IMAGES["cpu"]) -> str:
+    once = seconds_within("_epoch_entry", images=images)
+    return (
+        f"fit: of an epoch's {told_seconds(once.whole)} ({NETWORK}, {images:,} images, float32), "
+        f"{told_seconds(once.of_kind)} are the look at its end: whether the weights are finite and "
+        "the answers of a few members differ, without which a ruined training would pass for a "
+        "finished one. A longer epoch has one such look, too."
+    )
+
+
+def seconds_within(name: str, *, images: int) -> Share:
+    """Of the last epochs of `fit`, what one of its functions takes.
+
+    By Python's profiler, which knows functions where torch's knows kernels. In the first epochs the
+    network still names one class for all, and is looked at longer.
+    """
+    records = noise_images(images)
+    network = models.build(NETWORK, shape=records.x.shape[1:], classes=records.classes)
+    profiler = Profile()
+    with progress.silent():
+        fit(network, records, Recipe(epochs=FIRST, lr=0.01), device=CPU)
+        profiler.runcall(fit, network, records, Recipe(epochs=LAST, lr=0.01), device=CPU)
+    calls = pstats.Stats(profiler).get_stats_profile().func_profiles
+    within = calls[name].cumtime / LAST
+    return Share(within, calls["_run_epoch"].cumtime / LAST - within)
 
 
 # bfloat16
@@ -50,9 +100,9 @@ def bfloat16_reason(*, images: int = 512) -> str:
     narrow = training_share("bfloat16", images=images)
     wide = training_share("float32", images=images)
     return (
-        f"bfloat16: on one thread, convolutions take {wide.convolutions / wide.whole:.0%} of a "
+        f"bfloat16: on one thread, convolutions take {wide.of_kind / wide.whole:.0%} of a "
         f"ResNet-20's training in float32, and bfloat16 makes them "
-        f"{wide.convolutions / narrow.convolutions:.2g} times as fast. The rest (batch "
+        f"{wide.of_kind / narrow.of_kind:.2g} times as fast. The rest (batch "
         "normalisation, ReLU, sums, the optimizer) waits for memory and not for arithmetic, and "
         f"becomes {wide.others / narrow.others:.2g} times as fast; so the whole gains "
         f"{wide.whole / narrow.whole:.3g}."
@@ -60,7 +110,7 @@ def bfloat16_reason(*, images: int = 512) -> str:
 
 
 def training_share(precision: str, *, images: int) -> Share:
-    """The bare loop on noise, under torch's profiler; the first turn warms up."""
+    """The bare loop on noise, convolutions and the rest; the first turn warms up."""
     recipe = Recipe(epochs=1, lr=0.01, precision=precision)
     records = noise_images(images)
     network = models.build("resnet20", shape=records.x.shape[1:], classes=records.classes)
@@ -68,17 +118,31 @@ def training_share(precision: str, *, images: int) -> Share:
     x, y = to_device(records, CPU)
     with one_thread():
         bare_loop(network, x, y, recipe)
-        with profile(activities=[ProfilerActivity.CPU]) as profiled:
-            bare_loop(network, x, y, recipe)
-    convolutions = 0.0
-    others = 0.0
-    for event in profiled.key_averages():
-        seconds = event.self_cpu_time_total / 1e6
-        if "convolution" in event.key:
-            convolutions += seconds
-        else:
-            others += seconds
-    return Share(convolutions, others)
+        return kernel_share(lambda: bare_loop(network, x, y, recipe), "convolution")
+
+
+# Grad-x
+
+
+def gradient_reason(*, size: int = 500) -> str:
+    share = gradient_share(size)
+    return (
+        f"Grad-x, {size} records of an MLP: {share.of_kind / share.whole:.0%} of its "
+        f"{told_seconds(share.whole)} are matrix products, which one record at a time needs as "
+        "well; what a batch saves is the rest of each call."
+    )
+
+
+def gradient_share(size: int) -> Share:
+    """Matrix products, which the processor does as fast as it can, and the rest."""
+    records = data.load("shoppers", size=size)
+    model = models.build("mlp", shape=records.x.shape[1:], classes=records.classes)
+
+    def work() -> None:
+        query.gradient_norms(model, records)
+
+    work()
+    return kernel_share(work, "addmm", "mm")
 
 
 # LiRA
@@ -86,16 +150,33 @@ def training_share(precision: str, *, images: int) -> Share:
 
 def lira_reason() -> str:
     phi, references, is_in = reference_arrays(10_000)
-    whole, floor = fastest(
-        lambda: lira_scores(phi, references, is_in), passes(references, is_in), rounds=50
+    whole, floor, plain = fastest(
+        lambda: lira_scores(phi, references, is_in),
+        passes(references, is_in),
+        moments(references, is_in),
+        rounds=50,
     )
     return (
         f"LiRA, 10k × 16: {told_seconds(floor)} of its {told_seconds(whole)} are eight passes over "
         "the arrays: for IN and for OUT the mask as numbers, the mean, the distances from it, and "
-        "their squares. A toolkit that leaves its passes to NumPy, as PrivacyGuard does, cannot be "
-        "far behind. Four passes would do for a formula that subtracts one large sum from another, "
-        "but it loses digits where models agree, so it is not taken."
+        f"their squares. PrivacyGuard begins with NumPy's nanmean and nanstd, which take "
+        f"{told_seconds(plain)}: {plain / floor:.0f} times as long as these passes, so the whole "
+        "cannot be much more than that ahead of it. Four passes would do for a formula that "
+        "subtracts one large sum from another, but it loses digits where models agree, so it is "
+        "not taken."
     )
+
+
+def moments(references: np.ndarray, is_in: np.ndarray) -> Callable[[], object]:
+    """Mean and deviation of both sides, as one writes them with NumPy."""
+
+    def work() -> None:
+        for mask in (is_in, ~is_in):
+            chosen = np.where(mask, references, np.nan)
+            np.nanmean(chosen, axis=0)
+            np.nanstd(chosen, axis=0)
+
+    return work
 
 
 def passes(references: np.ndarray, is_in: np.ndarray) -> Callable[[], object]:

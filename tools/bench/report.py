@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import growth, memory, peers, reasons, sparsity
+from bench import browser, growth, memory, peers, reasons, sparsity
+from bench.browser import Answers
 from bench.growth import Growth
 from bench.memory import Peak
 from bench.peers import Compared, Comparison
@@ -26,6 +27,7 @@ DRAWN = {
     "attack: RMIA": "RMIA, 16 references",
     "attack: Attack R": "Attack R, 16 references",
 }
+FEWEST_SIZES = 3  # that tell how something grows
 HEAD = """\
 # Speed, memory and growth
 
@@ -84,6 +86,9 @@ def growth_section(folder: Path) -> list[str]:
     verdict = "None grows faster than expected."
     if steep:
         verdict = f"Steeper than expected: {', '.join(steep)}."
+    few = [one.what for one in found if len(one.sizes) < FEWEST_SIZES]
+    if few:
+        verdict += f" Of {', '.join(few)} a larger size would take too long to be sure."
     return [
         "Processor seconds at growing sizes; the exponent is the slope of their logarithms: 1 is "
         f"linear, n log n about 1.1. {verdict}",
@@ -129,24 +134,46 @@ def memory_section(folder: Path) -> list[str]:
     return [
         f"{records:,} records, {models} references (φ in float32), {classes} classes; the last row "
         f"begins with logits of {of_bank} models on {in_bank:,} records in {classes_of_bank} "
-        "classes, and plays LiRA and RMIA. Each in a fresh process; the limit is "
-        f"{memory.LIMIT:,.0f} MB for the whole process.",
+        f"classes, and plays LiRA and RMIA, which may take {memory.SECONDS:.0f} s. Each in a fresh "
+        f"process; the limit is {memory.LIMIT:,.0f} MB for the whole process.",
         "",
         *memory_table(memory.table()),
     ]
 
 
 def memory_table(peaks: Iterable[Peak]) -> list[str]:
+    over = ", over the limit"
     cells = [
         (
             one.case,
-            told_seconds(one.seconds),
-            f"{one.growth:,.0f} MB",
-            f"{one.peak:,.0f} MB" + (", over the limit" if one.peak > memory.LIMIT else ""),
+            told_seconds(one.seconds) + (over if one.is_too_slow else ""),
+            "not measured" if one.growth is None else f"{one.growth:,.0f} MB",
+            f"{one.peak:,.0f} MB" + (over if one.is_too_large else ""),
         )
         for one in peaks
     ]
     return table(("attack", "seconds", "beside its arrays", "whole process"), cells)
+
+
+def browser_section(folder: Path) -> list[str]:
+    return [
+        "JupyterLab in Chromium, on this machine: the time from a move, by keyboard or mouse, to "
+        f"the new picture. The aim is {browser.LIMIT:.0f} ms.",
+        "",
+        *answers_table(browser.measure()),
+    ]
+
+
+def answers_table(answers: Iterable[Answers]) -> list[str]:
+    cells = [
+        (
+            one.lesson,
+            str(one.moves),
+            f"{one.milliseconds:.0f} ms" + (", missed" if one.is_too_slow else ""),
+        )
+        for one in answers
+    ]
+    return table(("lesson", "moves", "median"), cells)
 
 
 def peers_section(folder: Path) -> list[str]:
@@ -251,6 +278,7 @@ SECTIONS: dict[str, Section] = {
     "Where the time goes": reasons_section,
     "Against the machine": machine,
     "Against other toolkits": peers_section,
+    "Sliders in a browser": browser_section,
     "Memory": memory_section,
     "Growth": growth_section,
 }
