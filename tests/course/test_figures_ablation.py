@@ -3,6 +3,8 @@
 from matplotlib.figure import Figure
 
 from mialib.course import figures
+from mialib.course.figures.ablation import WAYS
+from mialib.course.plots.palette import darker
 from mialib.estimates import Estimate
 from small_pictures import PICTURES, epoch_view
 
@@ -23,16 +25,38 @@ def test_a_run_that_would_end_outside_the_axis_is_not_drawn():
     assert [line.get_xdata().tolist() for line in diamonds] == [[1]]
 
 
-def test_points_have_their_labels_unless_these_would_lie_on_each_other():
+def test_points_have_their_labels_in_the_colour_of_their_series():
     picture = PICTURES["labelled_planes"]()
     assert picture.numbers["letters, γ, α = 1, 0.2 x"] == 0.5
     assert picture.numbers["paper, without γ, number 1 y"] == 0.2
     figure = Figure()
     picture.draw(figure)
     letters, paper = figure.axes
-    assert [text.get_text() for text in letters.texts] == ["0.1", "0.2"]
+    assert [text.get_text() for text in letters.texts] == ["0.1", "0.2", "0.3"]
     assert [text.get_text() for text in paper.texts] == ["α = 2"]
     assert (letters.get_ylabel(), paper.get_ylabel()) == ("advantage", "gap")
+    colors = [axes.texts[0].get_color() for axes in (letters, paper)]
+    assert colors == [darker(WAYS[name][0]) for name in ("γ, α = 1", "γ, α as written")]
+
+
+def test_labels_at_one_place_stand_on_different_sides_of_it():
+    figure = Figure()
+    PICTURES["labelled_planes"]().draw(figure)
+    _, second, third = figure.axes[0].texts
+    assert second.xy == third.xy
+    assert second.get_position() != third.get_position()
+
+
+def test_panels_with_a_star_have_the_same_axes():
+    near = {"without γ": [(0.5, 0.5)]}
+    far = {"without γ": [(0.7, 0.1)]}
+    stars = dict.fromkeys(["near", "far"], (0.6, 0.4))
+    axes = {"xlabel": "accuracy", "ylabel": "advantage"}
+    picture = figures.labelled_planes({"near": near, "far": far}, stars=stars, told="", **axes)
+    figure = Figure()
+    picture.draw(figure)
+    left, right = figure.axes
+    assert left.axis() == right.axis()
 
 
 def test_a_table_of_settings_has_a_dash_where_nothing_is_known():

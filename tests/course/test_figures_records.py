@@ -8,6 +8,11 @@ from mialib.course import figures
 from small_pictures import MEMBER, NON_MEMBER, PICTURES, one_record, threshold_view
 
 
+def test_images_say_what_their_labels_are():
+    assert PICTURES["images"]().caption == "7 images, each under its label."
+    assert PICTURES["images with a caption"]().caption == "Above each image: who drew it."
+
+
 @pytest.mark.parametrize("threshold", [1e-4, 0.05, 0.7, 100.0])
 def test_the_threshold_view_counts_rightly(threshold):
     tpr = sum(loss <= threshold for loss in MEMBER) / 300

@@ -5,9 +5,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from mialib.course import figures, plots
-from mialib.course.figures.levels import LOOKS
 from mialib.course.figures.sparsity import short_layer
-from mialib.course.plots.palette import COLORS, MARKERS
+from mialib.course.plots.palette import DEFENSES
 from mialib.sparsity import chains
 from small_pictures import FACTORS, PICTURES, PRODUCT, network_parameters, pipeline, round_view
 
@@ -123,9 +122,9 @@ def test_panels_have_a_kind_each_and_keep_its_colour():
     assert "2 panels of defense level" in picture.alt
     figure = Figure()
     picture.draw(figure)
-    (narrow,) = [one for one in figure.axes[1].lines if one.get_marker() == MARKERS[4]]
-    assert narrow.get_color() == COLORS[4]
-    assert len(set(LOOKS.values())) == len(LOOKS)
+    color, marker = DEFENSES["dense, narrow"]
+    (narrow,) = [one for one in figure.axes[1].lines if one.get_marker() == marker]
+    assert narrow.get_color() == color
 
 
 def test_a_fan_opens_from_the_steepest_to_the_flattest_slope():

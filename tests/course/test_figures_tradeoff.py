@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from mialib import metrics
 from mialib.course import figures
+from mialib.course.plots.palette import DEFENSES
 from small_pictures import PICTURES, STANDINGS
 
 
@@ -62,6 +63,14 @@ def test_moves_say_where_they_go():
     assert ways == [(0.5, 0.5), (0.5, 0.3), (0.3, 0.3)]
     way = "undefended from (0.50, 0.50) to λ = 0 (0.50, 0.30), λ = 1 (0.30, 0.30)"
     assert way in picture.alt
+
+
+def test_a_further_training_without_a_penalty_looks_like_the_control():
+    figure = Figure()
+    PICTURES["moves"]().draw(figure)
+    looks = {line.get_label(): line.get_color() for line in figure.axes[0].lines}
+    assert looks["λ = 0"] == DEFENSES["tuned with λ = 0"][0]
+    assert looks["λ = 1"] == DEFENSES["PAST"][0]
 
 
 def test_moves_shade_exactly_where_p1_is_higher():

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from mialib import metrics
 from mialib.course import plots
 from mialib.course.plots import spoken
+from mialib.course.plots.palette import COLORS, DEFENSES, RANDOM, SENSITIVE, UNIFORM, look_of
 from mialib.course.plots.pieces import band_of
 from mialib.course.plots.tables import draw_cells
 from mialib.estimates import Estimate
@@ -153,6 +154,37 @@ def test_no_line_joins_the_kinds_of_a_tradeoff():
     lines = {one.get_label(): one.get_children()[0] for one in figure.axes[0].containers}
     assert lines["ℓ1"].get_linestyle() == "-"
     assert lines["DMP"].get_linestyle() == "None"
+
+
+def test_a_defense_has_its_familys_colour_at_any_place_of_a_picture():
+    point = (HALF, HALF)
+    figure = Figure()
+    shown = {"else": [point], "dropout (p)": [point], "PAST": [point], "ℓ1": [point]}
+    plots.tradeoff(shown, undefended=point).draw(figure)
+    colors = {
+        one.get_label(): one.get_children()[0].get_color() for one in figure.axes[0].containers
+    }
+    assert colors["PAST"] == SENSITIVE
+    assert colors["ℓ1"] == look_of("uniform ℓ1", 7)[0] == UNIFORM
+    assert colors["dropout (p)"] == RANDOM
+    assert colors["else"] == COLORS[0]
+
+
+TOGETHER = [  # in one figure
+    ["ℓ1", "ℓ2", "dropout", "label smoothing", "confidence penalty", "early stopping"],
+    ["PAST", "uniform ℓ1", "tuned with λ = 0"],
+    ["RelaxLoss", "CRL's RelaxLoss", "ImpRelaxLoss", "CRL, inert centers", "CRL, acting, by λ"],
+    ["AdvReg", "Mixup+MMD", "MMD alone", "distillation", "DMP", "DP-SGD"],
+    ["pruned (IMP)", "pruned at once", "butterflies, L = 2", "butterflies, L = 3"],
+    ["dense, stopped early", "dense, narrow", "dense, retrained"],
+    ["butterfly", "nearest dense network"],
+]
+
+
+@pytest.mark.parametrize("names", TOGETHER, ids=lambda names: names[0])
+def test_defenses_of_one_figure_differ_in_colour_or_marker(names):
+    looks = {DEFENSES[name] for name in names}
+    assert len(looks) == len(names)
 
 
 def test_labels_of_a_tradeoff_do_not_lie_on_each_other():

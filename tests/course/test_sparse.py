@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mialib.course import sparse
-from mialib.course.figures.levels import LOOKS
+from mialib.course.plots.palette import DEFENSES
 from mialib.course.sparse import Networks, Shape
 from mialib.course.statistics import accuracy_aside
 from mialib.experiments.running import shipped_path
@@ -29,7 +29,7 @@ def test_every_setting_is_of_one_kind(profile):
     sorted_ones = sum(len(some) for some in kinds.values())
     plans = [shipped(plan, profile) for plan in ("pruned", "butterflies")]
     assert sorted_ones + 2 == sum(len(plan.settings()) for plan in plans)  # Each has a dense one.
-    assert set(kinds) == set(LOOKS)
+    assert set(kinds) <= set(DEFENSES), "the palette knows each kind's colour and marker"
 
 
 def test_only_pruned_networks_and_butterflies_have_zeros():

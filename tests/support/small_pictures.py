@@ -271,6 +271,9 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     ),
     "small_multiples": lambda: plots.small_multiples(threshold_view, threshold=[0.01, 1.0]),
     "images": lambda: figures.images(IMAGES, list("ABCDEFG"), columns=4),
+    "images with a caption": lambda: figures.images(
+        IMAGES, list("ABCDEFG"), columns=4, caption="Above each image: who drew it."
+    ),
     "one_record": lambda: one_record(0.1),
     "one_record of loss 0": lambda: one_record(0.0),
     "threshold_view": lambda: threshold_view(0.2),

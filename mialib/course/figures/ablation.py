@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
+from matplotlib.ticker import MaxNLocator
 
 from mialib.course.figures.tuning import ARMS
-from mialib.course.plots.palette import COLOR
+from mialib.course.plots.palette import COLOR, SENSITIVE, UNIFORM, darker
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import (
     Number,
@@ -28,19 +29,21 @@ from mialib.course.plots.pieces import (
     panel_grid,
     triple,
     value_of,
-    write_beside,
 )
 from mialib.course.plots.spoken import listed, spoken
 from mialib.course.plots.tables import draw_cells
+from mialib.course.plots.tradeoff import write_labels
 from mialib.estimates import Estimate
 
 # Colour and marker of settings by their α: PAST and uniform ℓ1 look as in other pictures.
 WAYS = {
-    "without γ": (ARMS["uniform ℓ1"][0], "^"),
-    "γ, α = 1": ("#56B4E9", "D"),
-    "γ, α = 1.5": (ARMS["PAST"][0], "o"),
-    "γ, α as written": (ARMS["PAST"][0], "P"),
+    "without γ": (UNIFORM, "^"),
+    "γ, α = 1": (darker(SENSITIVE), "D"),
+    "γ, α = 1.5": (SENSITIVE, "o"),
+    "γ, α as written": (SENSITIVE, "P"),
 }
+MARGIN = 0.12  # of what is drawn, around it
+PANELS = (440, 225)  # about the size of all panels of `labelled_planes`, in printer's points
 LEAST_REACH = 0.1  # of the colours of differences: smaller ones stay pale
 Labelled = Mapping[str, Point] | Sequence[Point]  # points by their labels, or without any
 
@@ -51,26 +54,36 @@ def labelled_planes(
     xlabel: str,
     ylabel: str | Mapping[str, str],
     stars: Mapping[str, Point] | None = None,
+    widths: Sequence[float] | None = None,
     told: str,
 ) -> Picture:
     """Settings as points, in a panel for each title and a series for each of WAYS.
 
-    Labels that would lie on each other are left out. A star is the undefended model, a label of the
-    y axis is one for all panels or one for each, and `told` is the caption.
+    A star is the undefended model, and all panels that have one share their axes. A label of the y
+    axis is one for all panels or one for each, `widths` are those of the panels in proportion, and
+    `told` is the caption.
     """
     upward = {title: ylabel if isinstance(ylabel, str) else ylabel[title] for title in panels}
+    beside = dict(stars or {})
+    framed = [*beside.values(), *(one for title in beside for one in _points(panels[title]))]
+    parts = list(widths or [1.0] * len(panels))
 
     def draw(figure: FigureBase) -> None:
-        grid = panel_grid(figure, len(panels), len(panels))
-        for axes, (title, series) in zip(grid, panels.items(), strict=True):
-            if stars and title in stars:
-                x, y = (value_of(number) for number in stars[title])
-                axes.plot(x, y, "*", color=COLOR["mark"], markersize=11, label="undefended")
+        grid = panel_grid(figure, len(panels), len(panels), width_ratios=parts)
+        for axes, (title, series), part in zip(grid, panels.items(), parts, strict=True):
             for name, points in series.items():
                 _draw_series(axes, _by_label(points), name)
-            axes.margins(0.12)
-            _write_labels(axes, series)
+            axes.margins(MARGIN)
+            star = [beside[title]] if title in beside else []
+            if star:
+                x, y = _place(*star)
+                style = {"color": COLOR["mark"], "markersize": 11, "zorder": 4}
+                axes.plot(x, y, "*", **style, label="undefended")
+                _frame(axes, framed)
+            size = (PANELS[0] * part / sum(parts), PANELS[1])
+            _write_labels(axes, series, [*_points(series), *star], size=size)
             axes.set(title=title, xlabel=xlabel, ylabel=upward[title])
+            axes.xaxis.set_major_locator(MaxNLocator(3 if part < max(parts) else 5))
         joint_legend(figure, grid, columns=5)
 
     points = {
@@ -87,7 +100,7 @@ def labelled_planes(
         alt=f"{len(panels)} panels of points, {xlabel} along, "
         f"{' and '.join(dict.fromkeys(upward.values()))} up. {places}.",
         caption=told,
-        size=(8.2, 3.8),
+        size=(8.2, 4.2),
         numbers=numbers_of_points(points, "x", "y"),
     )
 
@@ -99,33 +112,64 @@ def _by_label(points: Labelled) -> Mapping[str, Point]:
     return {f"number {k}": point for k, point in enumerate(points, start=1)}
 
 
+def _points(series: Mapping[str, Labelled]) -> list[Point]:
+    return [point for some in series.values() for point in _by_label(some).values()]
+
+
+def _place(point: Point) -> tuple[float, float]:
+    x, y = point
+    return value_of(x), value_of(y)
+
+
 def _draw_series(axes: Axes, points: Mapping[str, Point], name: str) -> None:
     x = band_of(x for x, _ in points.values())
     y = band_of(y for _, y in points.values())
     color, marker = WAYS[name]
     axes.plot(x.value, y.value, marker=marker, color=color, label=name, linewidth=1, markersize=5)
-    pale = {"color": color, "linewidth": 0.8, "alpha": 0.4, "zorder": 1}
+    pale = {"color": color, "linewidth": 0.8, "alpha": 0.3, "zorder": 1}
     axes.hlines(y.value, x.low, x.high, **pale)
     axes.vlines(x.value, y.low, y.high, **pale)
 
 
-def _write_labels(axes: Axes, series: Mapping[str, Labelled]) -> None:
-    """Those of points without γ stand on the left, the others on the right."""
-    width = np.ptp(axes.get_xlim())
-    height = np.ptp(axes.get_ylim())
-    written: list[tuple[float, float]] = []
-    for name, points in series.items():
-        sign, ha = (-1, "right") if name == "without γ" else (1, "left")
-        for label, (x, y) in points.items() if isinstance(points, Mapping) else ():
-            place = (value_of(x) + sign * 0.08 * width, value_of(y))
-            is_free = all(
-                abs(place[0] - other[0]) > 0.12 * width or abs(place[1] - other[1]) > 0.05 * height
-                for other in written
-            )
-            if is_free:
-                at = (value_of(x), value_of(y))
-                write_beside(axes, [label], [at], offset=(7 * sign, -3), ha=ha, fontsize=9)
-                written.append(place)
+def _frame(axes: Axes, points: Sequence[Point]) -> None:
+    """Show all points; an interval of few trainings may reach beyond the frame."""
+    places = np.array([_place(point) for point in points])
+    low = places.min(axis=0)
+    high = places.max(axis=0)
+    left, bottom = low - MARGIN * (high - low)
+    right, top = high + MARGIN * (high - low)
+    axes.set(xlim=(left, right), ylim=(bottom, top))
+
+
+def _write_labels(
+    axes: Axes,
+    series: Mapping[str, Labelled],
+    obstacles: Sequence[Point],
+    *,
+    size: tuple[float, float],
+) -> None:
+    """In the colours of their series; those of points without γ rather stand on the left."""
+    labels = [
+        (label, point, darker(WAYS[name][0]))
+        for name, some in series.items()
+        if isinstance(some, Mapping)
+        for label, point in some.items()
+    ]
+    write_labels(
+        axes,
+        [label for label, _, _ in labels],
+        [_plain(point) for _, point, _ in labels],
+        [_plain(point) for point in obstacles],
+        size=size,
+        colors=[color for _, _, color in labels],
+        left_first=[darker(UNIFORM)],
+    )
+
+
+def _plain(point: Point) -> tuple[Estimate, Estimate]:
+    """Where a point stands, without its intervals."""
+    x, y = _place(point)
+    return Estimate(x), Estimate(y)
 
 
 def setting_tables(

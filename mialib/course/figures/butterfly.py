@@ -23,7 +23,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import FigureBase
 from matplotlib.patches import Rectangle
 
-from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS
+from mialib.course.plots.palette import COLOR, LINE, look_of
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import name_rows, write_beside
 from mialib.course.plots.spoken import capital, in_one_line, listed
@@ -280,10 +280,11 @@ def _draw_arm(
 ) -> None:
     """The arm at `place` among `count`: a little above or below the middle of its rows."""
     shift = 0.3 * (place - (count - 1) / 2)
-    style: dict[str, Any] = {"color": COLORS[place], "marker": MARKERS[place], "linestyle": "none"}
+    color, marker = look_of(name, place)
+    style: dict[str, Any] = {"color": color, "marker": marker, "linestyle": "none"}
     for row, values in enumerate(by_row):
         if len(values) == 0:
             continue
         y = row + shift
         axes.plot(values, [y] * len(values), **style, alpha=0.75, label=name if row == 0 else None)
-        axes.vlines(np.mean(values), y - 0.14, y + 0.14, color=COLORS[place], linewidth=2.5)
+        axes.vlines(np.mean(values), y - 0.14, y + 0.14, color=color, linewidth=2.5)

@@ -22,7 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 from matplotlib.patheffects import withStroke
 
-from mialib.course.plots.palette import COLOR, COLORS, MARKERS
+from mialib.course.plots.palette import COLOR, look_of
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import (
     Band,
@@ -40,16 +40,6 @@ from mialib.estimates import Estimate
 
 Point = tuple[Estimate, Estimate]  # test accuracy, a share, and defense level, as results tell them
 
-# The place of a kind's colour and marker in the palette, the same through lessons 12 and 13.
-LOOKS = {
-    "pruned (IMP)": 0,
-    "dense, stopped early": 1,
-    "pruned at once": 2,
-    "dense, retrained": 3,
-    "dense, narrow": 4,
-    "butterflies, L = 2": 5,
-    "butterflies, L = 3": 7,
-}
 ACCURACY = "test accuracy in percent"
 LEVEL = "defense level D"
 OUTLINE = [withStroke(linewidth=2.5, foreground="white")]
@@ -99,12 +89,6 @@ def defense_plane(
     )
 
 
-def _look(name: str, place: int) -> tuple[str, str]:
-    """Colour and marker of a kind of networks, or of a place where the kind is unknown."""
-    look = LOOKS.get(name, place)
-    return COLORS[look % len(COLORS)], MARKERS[look % len(MARKERS)]
-
-
 def _in_percent(point: Point) -> Point:
     accuracy, level = point
     value, low, high = (100 * number for number in accuracy.triple)
@@ -137,7 +121,7 @@ def _draw_levels(
     """The series at `place`, joined in its order; the first, the dense network, is a star."""
     accuracy = band_of(point[0] for point in points)
     level = band_of(point[1] for point in points)
-    color, marker = _look(name, place - 1) if place else (COLOR["mark"], "*")
+    color, marker = look_of(name, place - 1) if place else (COLOR["mark"], "*")
     _draw_crosses(axes, accuracy, level, color)
     axes.plot(accuracy.value, level.value, color=color, linewidth=1, alpha=0.5)
     axes.plot(
@@ -187,7 +171,7 @@ def defense_panels(
         grid = panel_grid(figure, len(percent), columns, sharex=True, sharey=True)
         for place, (axes, name) in enumerate(zip(grid, percent, strict=True)):
             _draw_pale(axes, [some for other, some in percent.items() if other != name])
-            _draw_kind(axes, percent[name], _look(name, place))
+            _draw_kind(axes, percent[name], look_of(name, place))
             _draw_star(axes, dense)
             axes.set_title(name)
         _frame(grid[0], [*all_points, dense])
@@ -264,7 +248,7 @@ def slope_fan(
         axes = figure.subplots()
         accuracy = band_of(point[0] for point in percent)
         level = band_of(point[1] for point in percent)
-        color, marker = _look("pruned (IMP)", 0)
+        color, marker = look_of("pruned (IMP)", 0)
         style = {"color": color, "marker": marker, "linestyle": "none", "zorder": 3}
         axes.plot(accuracy.value[1:], level.value[1:], markersize=6, **style)
         axes.plot(accuracy.value[0], level.value[0], "*", color=COLOR["mark"], markersize=13)

@@ -34,8 +34,13 @@ VERDICTS = {  # by (called a member, is a member)
 }
 
 
-def images(x: np.ndarray, labels: Sequence[str], *, columns: int = 10) -> Picture:
-    """Small images (n, channels, height, width) in a grid, each under its label."""
+def images(
+    x: np.ndarray, labels: Sequence[str], *, columns: int = 10, caption: str = ""
+) -> Picture:
+    """Small images (n, channels, height, width) in a grid, each under its label.
+
+    The caption says what a label is, where it is more than a name.
+    """
     rows = rows_of(len(x), columns)
     side = float(np.clip(6 / columns, 0.72, 1.2))  # inches; few images are drawn larger
 
@@ -51,7 +56,7 @@ def images(x: np.ndarray, labels: Sequence[str], *, columns: int = 10) -> Pictur
     return Picture(
         draw,
         alt=f"{len(x)} small images in a grid, labelled {', '.join(labels)}.",
-        caption=f"{len(x)} images, each under its label.",
+        caption=caption or f"{len(x)} images, each under its label.",
         size=(columns * side, rows * (side + 0.23)),
     )
 

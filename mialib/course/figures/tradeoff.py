@@ -17,7 +17,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
 from mialib import metrics
-from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS
+from mialib.course.plots.palette import COLOR, DEFENSES, LINE, MARKERS, SENSITIVE, look_of
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import (
     joint_legend,
@@ -147,8 +147,8 @@ def p1_map(
 def _draw_settings(axes: Axes, points: Mapping[str, Sequence[tuple[float, float]]]) -> None:
     for place, (name, some) in enumerate(points.items()):
         accuracy, advantage = zip(*some, strict=True)
-        style = {"color": COLORS[place], "markersize": 5}
-        axes.plot(accuracy, advantage, MARKERS[place], **style, label=name)
+        color, marker = look_of(name, place)
+        axes.plot(accuracy, advantage, marker, color=color, markersize=5, label=name)
     axes.set(xlabel="test accuracy", ylabel="highest advantage")
     axes.set(xlim=(0.02, 0.85), ylim=(0, 0.99))
     axes.grid(False)
@@ -210,10 +210,12 @@ def _draw_move(axes: Axes, move: Move) -> None:
     x, y = (estimate.value for estimate in move.before)
     _draw_intervals(axes, move.before, COLOR["mark"])
     axes.plot(x, y, "*", color=COLOR["mark"], markersize=11, label="before")
-    for place, (strength, point) in enumerate(move.after.items()):
-        _draw_intervals(axes, point, COLORS[place])
+    for place, (strength, point) in enumerate(move.after.items(), start=1):
+        # The further training is PAST's, and without a penalty it is the control.
+        color, marker = DEFENSES.get(strength, (SENSITIVE, MARKERS[place]))
+        _draw_intervals(axes, point, color)
         x, y = (estimate.value for estimate in point)
-        axes.plot(x, y, MARKERS[place], color=COLORS[place], markersize=6, label=strength)
+        axes.plot(x, y, marker, color=color, markersize=6, label=strength)
 
 
 def _draw_intervals(axes: Axes, point: tuple[Estimate, Estimate], color: str) -> None:

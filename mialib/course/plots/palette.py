@@ -1,8 +1,8 @@
 """Colours, lines and markers of every picture.
 
 The colours are Okabe and Ito's, which colour-blind readers can tell apart. A role (member,
-target, …) keeps its colour through the course, and each colour comes with a line, a hatch or a
-marker of its own.
+target, …) keeps its colour through the course, and so does a family of defenses among points in a
+plane; each colour comes with a line, a hatch or a marker of its own.
 """
 
 from typing import Any
@@ -49,6 +49,53 @@ COLORS = (
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
+# A family of defenses has one colour, from lesson to lesson; markers tell its members apart. There
+# are too many defenses for a colour each. The last two are Tol's.
+SENSITIVE = COLORS[0]  # a penalty where the loss gap is sensitive
+UNIFORM = COLORS[2]  # a penalty on all weights alike
+UNSURE = COLORS[3]  # a softer label, or a loss that is low enough
+DULL = COLORS[1]  # plain training that is longer, shorter or of a smaller network: the controls
+SPARSE = COLORS[7]  # fewer weights
+TAUGHT = "#332288"  # by an opponent, a teacher, or non-members
+RANDOM = "#999933"  # noise in every step
+DEFENSES = {  # colour and marker, by the name in a lesson
+    "PAST": (SENSITIVE, "o"),
+    "ℓ1": (UNIFORM, "^"),
+    "uniform ℓ1": (UNIFORM, "^"),
+    "ℓ2": (UNIFORM, "v"),
+    "label smoothing": (UNSURE, "s"),
+    "confidence penalty": (UNSURE, "P"),
+    "RelaxLoss": (UNSURE, "o"),
+    "CRL's RelaxLoss": (UNSURE, "X"),
+    "ImpRelaxLoss": (UNSURE, "v"),
+    "CRL": (UNSURE, "D"),
+    "CRL, inert centers": (UNSURE, "D"),
+    "CRL (active)": (UNSURE, "^"),
+    "CRL, acting, by λ": (UNSURE, "^"),
+    "λ = 0": (DULL, "s"),
+    "tuned with λ = 0": (DULL, "s"),
+    "early stopping": (DULL, "X"),
+    "stopped early": (DULL, "X"),
+    "dense, stopped early": (DULL, "X"),
+    "dense, retrained": (DULL, "s"),
+    "dense, narrow": (DULL, "v"),
+    "nearest dense network": (DULL, "s"),
+    "AdvReg": (TAUGHT, "o"),
+    "mixup": (TAUGHT, "P"),
+    "Mixup+MMD": (TAUGHT, "s"),
+    "MMD alone": (TAUGHT, "^"),
+    "distillation": (TAUGHT, "D"),
+    "DMP": (TAUGHT, "v"),
+    "dropout": (RANDOM, "D"),
+    "DP-SGD": (RANDOM, "P"),
+    "pruned": (SPARSE, "o"),
+    "pruned (IMP)": (SPARSE, "o"),
+    "pruned at once": (SPARSE, "^"),
+    "butterfly": (SPARSE, "P"),
+    "butterflies, L = 2": (SPARSE, "P"),
+    "butterflies, L = 3": (SPARSE, "X"),
+}
+
 STYLE: dict[Any, Any] = {
     "font.size": 10,
     "axes.titlesize": 10,
@@ -67,6 +114,22 @@ STYLE: dict[Any, Any] = {
 }
 DPI = 110
 SHADE = 0.62  # of a colour's brightness: what is left where it writes a text
+
+
+def look_of(name: str, place: int) -> tuple[str, str]:
+    """Colour and marker of a defense; of any other series, those of its place in the picture.
+
+    What stands behind a name in brackets does not count.
+
+    >>> look_of("ℓ1 (λ)", 0) == look_of("uniform ℓ1", 5) == ("#E69F00", "^")
+    True
+    >>> look_of("settings of the table", 1)
+    ('#CC79A7', 's')
+    """
+    for known in (name, name.rpartition(" (")[0]):
+        if known in DEFENSES:
+            return DEFENSES[known]
+    return COLORS[place % len(COLORS)], MARKERS[place % len(MARKERS)]
 
 
 def darker(color: str) -> str:

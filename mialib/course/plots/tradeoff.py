@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 from matplotlib.patheffects import withStroke
 
-from mialib.course.plots.palette import COLOR, COLORS, MARKERS
+from mialib.course.plots.palette import COLOR, look_of
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import (
     band_of,
@@ -45,6 +45,7 @@ PLACES = (
     (-5, 5, "right", "bottom"),
     (-5, -5, "right", "top"),
 )
+LEFT_FIRST = tuple(sorted(PLACES, key=lambda place: place[0] > 0))
 
 
 def tradeoff(
@@ -64,17 +65,18 @@ def tradeoff(
     writes beside the points of a series. With `columns`, each series has a panel of its own, in
     rows of so many, and the others stand behind it in grey. No line joins the points of the series
     in `unjoined`: they are kinds, not strengths. `up` and `along` say what the axes are, if they
-    are others. A series has the palette's colour and marker of its own place, or of the one that
-    `looks` gives it.
+    are others. A defense has the colour and the marker that the palette gives it, and any other
+    series those of its place, or of the place that `looks` gives it.
     """
     texts = labels or {}
-    look_of = dict(zip(series, range(len(series)), strict=True)) | dict(looks or {})
+    places = dict(zip(series, range(len(series)), strict=True)) | dict(looks or {})
+    look = {name: look_of(name, place) for name, place in places.items()}
     everything = [point for points in series.values() for point in points]
 
     def draw_plane(figure: FigureBase) -> None:
         axes = figure.subplots()
         for name, points in series.items():
-            _draw_series(axes, points, look_of[name], name, joined=name not in unjoined)
+            _draw_series(axes, points, look[name], name, joined=name not in unjoined)
         _draw_undefended(axes, undefended)
         _frame(axes, [*everything, undefended])
         written = [text for name in series for text in _texts_of(name, series, texts)]
@@ -86,7 +88,7 @@ def tradeoff(
         grid = panel_grid(figure, len(series), columns or 1, sharex=True, sharey=True)
         for axes, (name, points) in zip(grid, series.items(), strict=True):
             _draw_behind(axes, [some for other, some in series.items() if other != name])
-            _draw_series(axes, points, look_of[name], name, joined=name not in unjoined)
+            _draw_series(axes, points, look[name], name, joined=name not in unjoined)
             _draw_undefended(axes, undefended)
             axes.set_title(name)
         _frame(grid[0], [*everything, undefended], right=0.16)  # for labels
@@ -114,8 +116,9 @@ def tradeoff(
 
 
 def _draw_series(
-    axes: Axes, points: Sequence[Point], look: int, name: str, *, joined: bool
+    axes: Axes, points: Sequence[Point], look: tuple[str, str], name: str, *, joined: bool
 ) -> None:
+    color, marker = look
     accuracy = band_of(point[0] for point in points)
     advantage = band_of(point[1] for point in points)
     axes.errorbar(
@@ -123,8 +126,8 @@ def _draw_series(
         advantage.value,
         xerr=accuracy.errors(),
         yerr=advantage.errors(),
-        color=COLORS[look % len(COLORS)],
-        marker=MARKERS[look % len(MARKERS)],
+        color=color,
+        marker=marker,
         markersize=5,
         linestyle="-" if joined else "none",
         linewidth=1,
@@ -170,19 +173,27 @@ def write_labels(
     obstacles: Sequence[Point],
     *,
     size: tuple[float, float],
+    colors: Sequence[str] = (),
+    left_first: Collection[str] = (),
 ) -> None:
-    """Each text beside its point, where it covers least; `size` is about that of the axes."""
+    """Each text beside its point, where it covers least; `size` is about that of the axes.
+
+    Texts are black, or have a colour each. Those in a colour of `left_first` rather stand on the
+    left, the others on the right.
+    """
     to_fraction = axes.transLimits.transform
     taken = [_box(*to_fraction((x.value, y.value)) * size) for x, y in obstacles]
-    for text, (x, y) in zip(texts, points, strict=True):
+    inks = colors or [COLOR["mark"]] * len(texts)
+    for text, (x, y), ink in zip(texts, points, inks, strict=True):
         if not text:
             continue
         at = to_fraction((x.value, y.value)) * size
-        boxes = [_text_box(text, at, place) for place in PLACES]
+        places = LEFT_FIRST if ink in left_first else PLACES
+        boxes = [_text_box(text, at, place) for place in places]
         costs = [_covered(box, taken, size) for box in boxes]
         best = int(np.argmin(costs))
         taken.append(boxes[best])
-        right, up, across, along = PLACES[best]
+        right, up, across, along = places[best]
         axes.annotate(
             text,
             (x.value, y.value),
@@ -191,6 +202,7 @@ def write_labels(
             ha=across,
             va=along,
             fontsize=TEXT_SIZE,
+            color=ink,
             path_effects=[withStroke(linewidth=2.5, foreground="white")],
             zorder=5,
         )
