@@ -2,6 +2,7 @@
 
 import pytest
 
+import ledger_page
 from mialib.reproductions import ledger
 from paths import ROOT
 
@@ -19,8 +20,11 @@ def test_the_page_is_the_one_that_the_results_give(entries):
     assert page == ledger.as_markdown(entries), "make ledger writes it anew"
 
 
-def test_the_readme_has_the_totals(entries):
-    assert ledger.coverage(entries) in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_readme_has_the_totals_and_says_what_the_states_are(entries):
+    told = ledger_page.totals(entries)
+    assert ledger.coverage(entries) in told
+    assert all(f"*{state}*" in told for state in (ledger.REAL, ledger.STAND_IN))
+    assert told in (ROOT / "README.md").read_text(encoding="utf-8"), "make ledger writes it anew"
 
 
 def test_nothing_is_missing_in_a_row(entries):
