@@ -40,8 +40,8 @@ class Need(StrEnum):
     GRADIENTS = "input gradients"
     TRAJECTORY = "losses over checkpoints"
     SHADOW = "a shadow"
-    REFERENCES = "references"
-    IN_REFERENCES = "references that hold the record"
+    REFERENCES = "reference models"
+    IN_REFERENCES = "reference models, with and without the record"  # so REFERENCES as well
     POPULATION = "a population"
     INPUTS = "inputs"
 

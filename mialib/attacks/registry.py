@@ -11,7 +11,7 @@ After `ATTACKS["mine"] = MyAttack()`, `suite` knows an attack of one's own, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -201,12 +201,16 @@ def needs_at_hand(
     return frozenset(at_hand)
 
 
-def lack_of(attack: Attack, at_hand: frozenset[Need]) -> str:
+def lack_of(
+    attack: Attack, at_hand: frozenset[Need], *, remedies_of: Mapping[Need, str] = REMEDIES
+) -> str:
     """What the attack lacks, in a sentence; nothing where it lacks nothing."""
     missing = [need for need in Need if need in attack.needs - at_hand]
     if not missing:
         return ""
-    remedies = dict.fromkeys(REMEDIES[need] for need in missing)
+    if Need.IN_REFERENCES in missing and Need.REFERENCES in missing:
+        missing.remove(Need.REFERENCES)  # The other one says it.
+    remedies = dict.fromkeys(remedies_of[need] for need in missing)
     return f"It lacks {' and '.join(missing)}: {'; '.join(remedies)}."
 
 

@@ -31,7 +31,7 @@ from mialib.attacks.base import FittedAttack
 from mialib.attacks.game import counting_betrays
 from mialib.attacks.quantile import QMIA
 from mialib.attacks.reference import ReferenceAttack
-from mialib.attacks.registry import needs_at_hand, refusal
+from mialib.attacks.registry import lack_of, needs_at_hand, refusal
 from mialib.attacks.threshold import BoundaryDistance, best_threshold
 from mialib.audits import intervals
 from mialib.audits.evidence import Evidence
@@ -139,10 +139,9 @@ def lack(attack: Attack, evidence: Evidence, at_hand: frozenset[Need]) -> str:
     """What the attack lacks, in a sentence; nothing where it lacks nothing."""
     if Need.SHADOW not in at_hand and isinstance(attack, THRESHOLD_ATTACKS):
         at_hand = at_hand | {Need.SHADOW}
-    missing = [need for need in Need if need in attack.needs - at_hand]
+    missing = lack_of(attack, at_hand, remedies_of=REMEDIES)
     if missing:
-        remedies = dict.fromkeys(REMEDIES[need] for need in missing)
-        return f"It lacks {' and '.join(missing)}: {'; '.join(remedies)}."
+        return missing
     references = evidence.references
     if not isinstance(attack, ReferenceAttack) or references is None:
         return ""

@@ -176,6 +176,7 @@ def test_without_shadows_no_record_is_judged_by_its_own_half(memorised):
     assert {row.threshold_from for row in memorised.attacks} == {CROSS_FITTED}
     assert memorised.belief.threshold == CROSS_FITTED
     assert "It lacks a shadow" in memorised.lacking["neural (PAST)"]
+    assert "It lacks reference models and a population: " in memorised.lacking["RMIA"]
     assert {"gradient ℓ1", "gradient ℓ2"} <= {row.name for row in memorised.attacks}
     assert any("attacks that could not run" in sentence for sentence in memorised.not_tested)
 
@@ -188,6 +189,7 @@ def test_shadows_bring_their_thresholds_and_the_networks():
     assert {row.threshold_from for row in report.attacks} == {FROM_SHADOWS}
     assert [row.name for row in report.attacks] == [*QUICK, "neural (PAST)"]
     assert "references=" in report.lacking["LiRA"]
+    assert "It lacks reference models, with and without the record: " in report.lacking["LiRA"]
     assert "a shadow" in report.attacks[0].sees
 
 
