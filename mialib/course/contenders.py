@@ -92,7 +92,7 @@ IN_WORDS = {
     "uniform ℓ1": "tunes a trained model by ℓ1 everywhere: PAST without its focus",
     "tuned with λ = 0": "tunes as long without a penalty: the control",
     "RelaxLoss": "keeps the training loss near a level α",
-    "ImpRelaxLoss": "RelaxLoss with CRL's softer labels",
+    "ImpRelaxLoss": "RelaxLoss on normalised logits: CRL without its centers",
     "CRL": "RelaxLoss, and features that gather round a center per class",
     "CRL (active)": "CRL at a weight where its centers take effect",
     "AdvReg": "plays against an attack network while it trains",

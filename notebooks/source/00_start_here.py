@@ -155,8 +155,8 @@ show(plots.small_multiples(letter_view, letter=three), name="00_letter")
 right = int((truth == called).sum())
 
 # %% [markdown]
-# **What to see.** About these twenty the attack is right {{right}} times: it accuses {{int((called & ~truth).sum())}} of
-# {{int((~truth).sum())}} non-members and misses {{int((~called & truth).sum())}} of {{int(truth.sum())}} members. The letters that it wrongly accuses are
+# **What to see.** About these twenty the attack is right {{right}} times. It accuses {{int((called & ~truth).sum())}} of
+# {{int((~truth).sum())}} non-members, and misses {{int((~called & truth).sum())}} of the members. The letters that it wrongly accuses are
 # those that the model finds easy without having seen them.
 
 # %% [markdown]
@@ -196,18 +196,17 @@ show(picture, name="00_trainings")
 apart = plain.by_seed("advantage", "loss")
 
 # %% [markdown]
-# **What to see.** Yours has {{result.advantage.value:.2f}}; ours lie between {{apart.min():.2f}} and {{apart.max():.2f}}, and all of
+# **What to see.** Yours has {{result.advantage.value:.2f}}; ours lie between {{apart.min():.2f}} and {{apart.max():.2f}}. All of
 # them together give {{plain.advantage("loss")}}. The upper intervals are over records alone, the shaded one is over records and trainings.
-# The {{len(plain)}} trainings differ by a standard deviation of only {{apart.std(ddof=1):.3f}}.
 #
-# They differ so little because we chose a network that is trained until it rests; one that is stopped halfway depends far more on
+# The {{len(plain)}} trainings differ by a standard deviation of only {{apart.std(ddof=1):.3f}}. They differ so little because we chose a network that is trained until it rests; one that is stopped halfway depends far more on
 # luck. Yours has the seed 0, and on another processor it still comes out slightly different, because sums are rounded in
 # another order. From here on the headline of a lesson comes from repeats, and your own training stands beside it. When the
 # interval of a difference contains 0, we say that the two are *not told apart*, or *not significantly different*.
 
 # %% [markdown]
 # ## Four habits that keep the numbers honest
-# Published code gets these wrong more often than one would think. The course keeps to them everywhere, and tests them.
+# Published code does not always keep them: notebook [15](15_paper_versus_code.ipynb) measures a dozen slips. The course keeps them everywhere, and tests them.
 #
 # 1. **One sign.** Scores are higher for members, always. A toolkit that mixes losses and confidences will one day report an
 #    AUC of 0.15 where 0.85 is right.

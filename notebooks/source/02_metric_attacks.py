@@ -227,9 +227,9 @@ headlines.repeats(photographs, "loss", "loss per class")
 # %% [markdown]
 # **What to see.** On letters, one threshold for each class, compared with one for all, is *{{words(by_class["advantage"])}}* by advantage
 # ({{by_class["advantage"]}}), *{{words(by_class["auc"])}}* by AUC and *{{words(by_class["tpr"])}}* by the TPR at 1 % FPR. Ten thresholds fit the shadow better than one, but each rests on about {{held:.0f}} shadow records instead of
-# {{len(known):,}}, so each is noisier. Whether they would help with more records, this does not tell.
+# {{len(known):,}}, so each is noisier. With more records they might help; we do not know.
 #
-# The table is from **real photographs** (CIFAR-10, the course's small CNN, {{int(photographs.is_member.sum()):,}} members, {{len(photographs)}} trainings): there the TPR at 1 % FPR is
+# The table is from **real photographs** (CIFAR-10, the course's small CNN, {{int(photographs.is_member.sum()):,}} members, {{len(photographs)}} trainings). There the TPR at 1 % FPR is
 # {{photographs.tpr("loss", fpr=0.01).value:.1%}} with one threshold and {{photographs.tpr("loss per class", fpr=0.01).value:.1%}} with one for each class
 # (*{{words(on_photographs)}}*). Song and Mittal, PAST's code (`Fujump/MLHospital` at 087beb6, which the paper does not link) and CRL's text set one threshold for each class.
 
@@ -237,7 +237,7 @@ headlines.repeats(photographs, "loss", "loss per class")
 # ## Move the threshold
 # Choose a **score** and a **class**, and move the **threshold**. To put all scores on one axis, the plot shows the *surprise*,
 # low for members: loss and entropies as they are, one minus the confidences. *Think*: for which letter does the common
-# threshold accuse the most innocent?
+# threshold accuse the most non-members?
 
 # %%
 letters = list("ABCDEFGHIJ" if configuration.data == "letters" else "0123456789")
@@ -294,7 +294,7 @@ least = min(accused, key=lambda name: accused[name].value)
 # %% [markdown]
 # **What to see.** In your training the same threshold, {{common:.3f}}, catches at least {{min(one.value for one in caught.values()):.0%}} of the members of every letter. But it
 # accuses {{accused[most].value:.0%}} of the non-members that are {{most}} and {{accused[least].value:.0%}} of those that are {{least}}: an easy letter has a low
-# loss without having been seen. Samples are small here: with some {{(~is_member).sum() / len(letters):.0f}} non-members per letter, {{accused[most].value:.0%}}
+# loss without having been seen. Samples are small here: with some {{(~is_member).sum() / len(letters):.0f}} non-members per letter, the first share
 # stands for anything between {{accused[most].low:.0%}} and {{accused[most].high:.0%}}.
 
 # %% [markdown]

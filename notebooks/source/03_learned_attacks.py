@@ -188,9 +188,11 @@ headlines.repeats(smooth, "loss", "max confidence", *learned)
 
 # %% [markdown]
 # **What to see.** On the smoothed model PAST's network, still without the label, is *{{words(smooth.between("neural (PAST)", "loss", "auc"))}}* than
-# the loss by AUC, and at 1 % false alarms it catches {{smooth.tpr("neural (PAST)", fpr=0.01).value:.1%}} of the members where the loss catches
+# the loss by AUC. At 1 % false alarms it catches {{smooth.tpr("neural (PAST)", fpr=0.01).value:.1%}} of the members where the loss catches
 # {{smooth.tpr("loss", fpr=0.01).value:.1%}} (*{{words(corner["neural (PAST)"])}}*). The discriminator, which we meet below, catches
-# {{smooth.tpr("discriminator", fpr=0.01)}}. A defense that is measured by thresholds alone may have learned to fool thresholds. Run both.
+# {{smooth.tpr("discriminator", fpr=0.01)}}.
+#
+# A defense that is measured by thresholds alone may have learned to fool thresholds. Measure it by networks, too.
 #
 # And **real photographs**? This is what the same attacks found in the course's small CNN, undefended, on CIFAR-10.
 
@@ -258,8 +260,8 @@ pairs = zip(found["k shadows"][5], found["one shadow k times"][5], strict=True)
 new_data = statistics.student([several - again for several, again in pairs])
 
 # %% [markdown]
-# **What to see.** From 1 to 5 shadows CRL's network goes from {{series["k shadows"]["k = 1"].value:.2f}} to {{last["k shadows"].value:.2f}}; one
-# shadow shown 5 times gives {{last["one shadow k times"].value:.2f}}. The difference of the two, {{new_data}} over four targets, is what
+# **What to see.** From one shadow to five CRL's network goes from {{series["k shadows"]["k = 1"].value:.2f}} to {{last["k shadows"].value:.2f}}; one
+# shadow shown five times gives {{last["one shadow k times"].value:.2f}}. The difference of the two, {{new_data}} over four targets, is what
 # new data buy beyond longer training: {{words(new_data, lower="a loss", higher="a gain", same="we do not know whether they buy anything")}}. The AUC of the loss does not depend on any shadow
 # ({{last["loss threshold"].value:.2f}}); only its threshold does.
 #
@@ -339,57 +341,53 @@ level = {
 # Over {{len(plain)}} trainings the discriminator, compared with the loss, is *{{words(beyond["advantage"])}}* by
 # advantage ({{beyond["advantage"]}}), *{{words(beyond["auc"])}}* by AUC ({{beyond["auc"]}}) and *{{words(beyond["tpr"])}}* by the TPR at 1 % FPR. CRL's
 # network reads output and label without the noise. Compared with that, the discriminator is *{{words(added["advantage"])}}* by advantage ({{added["advantage"]}}) and
-# *{{words(added["auc"])}}* by AUC ({{added["auc"]}}). So on this model most of what noise tells, the output had told already.
+# *{{words(added["auc"])}}* by AUC ({{added["auc"]}}). So noise adds little here, if anything: the two also differ in their networks and in the choice among nine.
 #
-# The paper reports a *defense level* $D = 200 - 2A$ with the attack's accuracy $A$ in percent, 100 for a coin: {{level['discriminator']:.1f}} by the
-# discriminator, {{level['loss']:.1f}} by the loss. Report the lower of the two: a model is as private as the best attack says.
+# The paper reports a *defense level* $D = 200 - 2A$, where $A$ is the attack's accuracy in percent; a coin gives 100. Our undefended model has {{level['discriminator']:.1f}} by the
+# discriminator and {{level['loss']:.1f}} by the loss. Report the lower of the two: a model is as private as the best attack says.
 
 # %% [markdown]
 # ## Exercises
 # ### Exercise 3.1 · difficulty 3/5 · about 15 minutes
-# Write the noise response of any function, and check it where the answer is known: for a linear $R(x) = w \cdot x$ it is
-# $\mathbb{E}|w \cdot N| = \lVert w \rVert \sqrt{2/\pi}$, whatever $x$ and $\varepsilon$.
+# When can noise tell something that the output does not? A model of two classes has $R(x) = 1 / (1 + e^{-w \cdot x})$. Find its response to noise,
+# $\mathbb{E}\,|R(x) - R(x + \varepsilon N)| / \varepsilon$, for a small $\varepsilon$. Write it with $p = R(x)$ and $w$.
 
 # %%
-from collections.abc import Callable
-
 from mialib.course.exercises import lesson_03 as checks
 
 
-def noise_response(
-    respond: Callable, x: np.ndarray, epsilon: float, draws: int, rng: np.random.Generator
-) -> np.ndarray:
-    """(1/ε)·E|R(x) − R(x + εN)| for each row of x (n, d), where respond maps (n, d) to (n,)."""
+def noise_response(p: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """The response of each record, whose R(x) is p (n,), under the weights w (d,): (n,)."""
     raise NotImplementedError
 
 
 checks.check_noise_response(noise_response)
 
 # %% [markdown]
-# <details><summary>Hint</summary>
+# <details><summary>Hint 1</summary>A small step moves R by its slope times the step. Which slope has R where its value is p?</details>
 #
-# `rng.normal(size=x.shape)` is one draw of $N$ for all records at once. Average the absolute
-# differences, not the differences.
+# <details><summary>Hint 2</summary>
+#
+# $w \cdot N$ is a normal number with the standard deviation $\lVert w \rVert$, and the mean size of a standard normal number is $\sqrt{2/\pi}$.
 #
 # </details>
 #
 # <details><summary>Solution</summary>
 #
 # ```python
-# from collections.abc import Callable
-#
-# def noise_response(respond: Callable, x: np.ndarray, epsilon: float, draws: int, rng: np.random.Generator) -> np.ndarray:
-#     plain = respond(x)
-#     moved = [np.abs(respond(x + epsilon * rng.normal(size=x.shape)) - plain) for _ in range(draws)]
-#     return np.mean(moved, axis=0) / epsilon
+# def noise_response(p: np.ndarray, w: np.ndarray) -> np.ndarray:
+#     return p * (1 - p) * np.linalg.norm(w) * np.sqrt(2 / np.pi)
 # ```
+#
+# All records share $w$. So here the response says how sure the output is, and nothing more: it is largest at $p = 1/2$, and near 0 where the model is
+# sure. A deep network has another slope around each record; there noise may tell something of its own.
 # </details>
 
 # %% [markdown]
 # ### Exercise 3.2 · difficulty 3/5 · about 10 minutes
 # A judgement. You may ask each record once, so the discriminator is out, and your report has room for **two** attacks. The model may be any of
 # three: the undefended letters, the smoothed letters, the photographs. Choose the pair that misses least in the worst case: on each model take the
-# better of the two at 1 % false alarms, and look at the model where that is lowest. The candidates: *loss*, *max confidence*, *modified entropy*, *loss per class*, *neural (PAST)*, *neural (CRL)*.
+# better of the two at 1 % false alarms, and subtract it from the best of all six there. Look at the model where that difference is largest. The candidates: *loss*, *max confidence*, *modified entropy*, *loss per class*, *neural (PAST)*, *neural (CRL)*.
 # `plain.tpr(name, fpr=0.01)` is such a number; `smooth` and `photographs` have theirs.
 
 
@@ -417,11 +415,11 @@ checks.check_two_attacks(two_attacks)
 
 # %% [markdown]
 # ## Recap
-# - An attack network learns from a shadow's records. On the undefended letters PAST's has AUC {{plain.auc("neural (PAST)").value:.2f}}, CRL's
-#   {{plain.auc("neural (CRL)").value:.2f}} and one threshold on the loss {{plain.auc("loss").value:.2f}} ({{len(plain)}} trainings, profile `{{PROFILE}}`).
-# - Where members are not simply the surest records, networks find more than the loss does: at 1 % false alarms PAST's network {{smooth.tpr("neural (PAST)", fpr=0.01).value:.1%}} instead of
-#   {{smooth.tpr("loss", fpr=0.01).value:.1%}} on the smoothed letters, the discriminator {{photographs.tpr("discriminator", fpr=0.01).value:.1%}} instead of
-#   {{photographs.tpr("loss", fpr=0.01).value:.1%}} on photographs.
+# - An attack network learns from a shadow's records. On the undefended letters, compared with one threshold on the loss, PAST's AUC is
+#   *{{words(past["auc"])}}* and CRL's *{{words(crl["auc"])}}* ({{len(plain)}} trainings, profile `{{PROFILE}}`).
+# - Where members are not simply the surest records, networks find more than the loss does. At 1 % false alarms PAST's network catches
+#   {{smooth.tpr("neural (PAST)", fpr=0.01).value:.1%}} of the smoothed letters' members, and the loss {{smooth.tpr("loss", fpr=0.01).value:.1%}}. On photographs the
+#   discriminator is *{{words(on_photographs["discriminator"])}}* than the loss by the same number.
 # - More shadows bring more steps as well as more data; a control tells the two apart.
 # - Noise on the input is one more feature; the discriminator's AUC is {{plain.auc("discriminator")}}.
 #

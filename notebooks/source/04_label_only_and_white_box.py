@@ -124,7 +124,9 @@ show(by_angle, name="04_by_angle")
 # **What to see.** Unturned, the members are right {{by_angle.numbers['member at 0']:.0%}} of the time; turned by 4 degrees,
 # {{by_angle.numbers['member at 4']:.0%}}. Non-members: {{by_angle.numbers['non_member at 0']:.0%}} and {{by_angle.numbers['non_member at 4']:.0%}}. So one
 # turned copy separates members from non-members by {{by_angle.numbers['member at 4'] - by_angle.numbers['non_member at 4']:.2f}}, the record itself by
-# {{by_angle.numbers['member at 0'] - by_angle.numbers['non_member at 0']:.2f}}. What an attack can gain must come from the pattern of the bits.
+# {{by_angle.numbers['member at 0'] - by_angle.numbers['non_member at 0']:.2f}}.
+#
+# What an attack can gain must come from the pattern of the bits.
 
 # %% [markdown]
 # ## From bits to an attack
@@ -212,11 +214,10 @@ best = max(every, key=lambda name: every[name].advantage.value)
 # %% [markdown]
 # **What to see.** In your training the gap attack has AUC {{gap_attack.auc.value:.3f}} with one query. At r = 4 PAST's rotations have
 # {{past_rotation[4].auc.value:.3f}} with three, and the original's {{rotation[4].auc.value:.3f}} with nine. By advantage the best of all {{len(every)}}, picked with hindsight,
-# is {{best}} with {{every[best].advantage.value:.3f}}, against the gap attack's {{gap_attack.advantage.value:.3f}}. Hindsight flatters: nine
-# attempts on one training will always have a winner.
+# is {{best}} with {{every[best].advantage.value:.3f}}, against the gap attack's {{gap_attack.advantage.value:.3f}}.
 
 # %% [markdown]
-# So we ask the repeats, for PAST's two attacks with r = 4 and d = 1, which were set before anybody looked.
+# Hindsight flatters: {{len(every)}} attempts on one training will always have a winner. So we ask the repeats, for PAST's two attacks with r = 4 and d = 1, which were set before anybody looked.
 
 # %%
 copies = ("rotation (PAST)", "translation (PAST)")
@@ -229,8 +230,9 @@ headlines.repeats(plain, "correctness", *copies)
 # %% [markdown]
 # **What to see.** Over {{len(plain)}} trainings, compared with the gap attack, rotations are *{{words(gain["rotation (PAST)"])}}* by advantage
 # ({{gain["rotation (PAST)"]}}) and *{{words(area["rotation (PAST)"])}}* by AUC. Translations are *{{words(gain["translation (PAST)"])}}* by advantage
-# ({{gain["translation (PAST)"]}}) and *{{words(area["translation (PAST)"])}}* by AUC. More
-# queries do not always help: what a network learns on the shadow need not suit the target. In the corner both have what the gap attack has: nothing. Print the gap attack beside every label-only attack.
+# ({{gain["translation (PAST)"]}}) and *{{words(area["translation (PAST)"])}}* by AUC.
+#
+# More queries do not always help: what a network learns on the shadow need not suit the target. In the corner both have what the gap attack has: nothing.
 
 # %% [markdown]
 # ## An attack scored on its own training set
@@ -263,11 +265,12 @@ picture = plots.comparison(
 show(picture, name="04_slip")
 correctness = attacks.MetricThreshold("correctness").fit(shadow.signals)
 shadow_gap = evaluated(correctness, shadow.signals).advantage.value
+leaks = "more" if shadow_gap > gap_attack.advantage.value else "less"
 
 # %% [markdown]
 # **What to see.** Scored on its own training records the attack claims {{slip.advantage}}; on the target it has {{honest.advantage}}. On
 # unseen records of the same shadow it has {{middle.advantage}}. In this training the shadow leaks
-# {{"more" if shadow_gap > gap_attack.advantage.value else "less"}} than the target (its gap attack has {{shadow_gap:.2f}}, the target's
+# {{leaks}} than the target (its gap attack has {{shadow_gap:.2f}}, the target's
 # {{gap_attack.advantage.value:.2f}}), and the slip reports the shadow's leak as the target's: the reader of a table sees one number and
 # cannot tell.
 
@@ -336,9 +339,8 @@ alike = float(np.corrcoef(np.log(norms + 1e-12), np.log(target.signals.loss() + 
 # *{{words(more["tpr"])}}* by the TPR at 1 % FPR: however sure the sign, the step is small. Hiding the outputs behind labels does more for
 # privacy here than hiding the weights.
 #
-# The reason is the chain rule: the gradient is $J^\top (p - e_y)$, where $J$ is the derivative of the logits with respect to the input. The error
-# $p - e_y$ is in it as it is in the loss, so the two go together (correlation of their logarithms {{alike:.2f}}). What differs is $J$, and on
-# another model it may matter.
+# The reason is the chain rule (exercise 4.2 finds it for a linear model): the output's error goes into the gradient as it goes into the loss, so the two
+# go together (correlation of their logarithms {{alike:.2f}}). What differs is the way back to the pixels, and on another model it may matter.
 
 # %%
 photographs = headlines.by_name(results("photographs", PROFILE))
@@ -438,7 +440,7 @@ checks.check_input_gradient(input_gradient)
 # ```
 #
 # $\nabla_x \ell = W^\top (p - e_y)$: when $p_y \to 1$ the loss goes to 0 and so does the gradient, at the same speed. In a deep network $W$
-# becomes $J$, which differs from record to record.
+# becomes $J$, the derivative of the logits with respect to the input, which differs from record to record.
 # </details>
 
 # %% [markdown]
@@ -447,7 +449,8 @@ checks.check_input_gradient(input_gradient)
 #   `{{PROFILE}}`, n = {{gap_attack.members:,}} + {{gap_attack.non_members:,}}).
 # - Copies of a record: PAST's rotations are *{{words(gain["rotation (PAST)"])}}* than that ({{gain["rotation (PAST)"].value:+.3f}}), its translations
 #   *{{words(gain["translation (PAST)"])}}* ({{gain["translation (PAST)"].value:+.3f}}). Print the gap attack beside them.
-# - Scored on its own training set, the rotation attack claimed {{slip.advantage.value:.2f}} where {{honest.advantage.value:.2f}} was right.
+# - Asked about its own shadow, the rotation attack claimed {{slip.advantage.value:.2f}}; on the target it has {{honest.advantage.value:.2f}}. Here the shadow leaks {{leaks}};
+#   notebook [15](15_paper_versus_code.ipynb) takes the two apart.
 # - Grad-x needs one backward pass per batch, and finds nearly what the loss finds: AUC {{plain.auc("gradient ℓ2").value:.3f}} against
 #   {{plain.auc("loss").value:.3f}}.
 #

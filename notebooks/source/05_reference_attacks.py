@@ -114,6 +114,8 @@ show(three, name="05_worlds")
 # target's φ better:
 #
 # $$\Lambda(x) = \log \mathcal{N}(\varphi;\ \mu_{in}, \sigma_{in}) - \log \mathcal{N}(\varphi;\ \mu_{out}, \sigma_{out}).$$
+#
+# μ and σ are the mean and the standard deviation of φ in that world.
 
 
 # %%
@@ -150,7 +152,7 @@ print(f"LiRA: AUC {metrics.auc(ours, is_member):.3f}, loss: {metrics.auc(phi[0],
 #
 # $$\mathrm{score}(x) = \Pr_z\!\left[\frac{\Pr(x \mid \theta)/\Pr(x)}{\Pr(z \mid \theta)/\Pr(z)} \ge \gamma\right].$$
 #
-# Offline, only OUT models are at hand, and $\Pr(x) \approx \tfrac12\bigl((1 + a)\,\overline{p}_{out} + (1 - a)\bigr)$ guesses the rest; $a = 0.3$ is the authors' value for CIFAR-10, taken unchanged, and so
+# Offline, only OUT models are at hand, and $\Pr(x) \approx \tfrac12\bigl((1 + a)\,\overline{p}_{out} + (1 - a)\bigr)$ guesses the rest, where $\overline{p}_{out}$ is the mean probability over the OUT models. $a = 0.3$ is the authors' value for CIFAR-10, taken unchanged, and so
 # is $\gamma = 2$ below. (Their code, `privacytrustlab/ml_privacy_meter` at d327341, also computes the probability in another way, by a Taylor series of the softmax, and asks 18 copies of each record. We do neither.)
 
 
@@ -206,7 +208,9 @@ plain_loss, lira = reached["loss (Attack P)"], reached["LiRA online"]
 # %% [markdown]
 # **What to see.** On the right, where accusations are rare, the curves fan out. At 1 % false alarms the loss catches
 # {{plain_loss.tpr_at_1_percent.value:.1%}} of the members, hardly more than a coin would, and online LiRA {{lira.tpr_at_1_percent.value:.1%}}. Attack R and offline LiRA
-# ask nearly the same question, so their lines lie close together. In numbers:
+# ask nearly the same question, so their lines lie close together.
+#
+# In numbers:
 
 # %%
 headlines.in_turn(reached)
@@ -262,7 +266,7 @@ widgets.explore(
 )
 
 # %% [markdown]
-# *Without a kernel*: the AUC at every position, as a mean over the targets.
+# *Without a kernel*: the AUC at every position, as a mean over eight targets.
 
 # %%
 areas = {
@@ -277,7 +281,7 @@ many = {name: row[-1].value for name, row in areas.items()}
 # %% [markdown]
 # **What to see.** With 4 references, two IN and two OUT for each record, LiRA has {{few['LiRA']:.2f}}: a deviation from two values is a guess. Pooling
 # the variance over all records gives {{few['LiRA, pooled variance']:.2f}}, and RMIA, which asks the OUT models only, {{few['RMIA']:.2f}}. With
-# {{numbers[-1]}} the three reach {{many['LiRA']:.2f}}, {{many['LiRA, pooled variance']:.2f}} and {{many['RMIA']:.2f}}: the choice of attack is a choice of budget. (Eight targets.)
+# all references the three reach {{many['LiRA']:.2f}}, {{many['LiRA, pooled variance']:.2f}} and {{many['RMIA']:.2f}}: the choice of attack is a choice of budget.
 
 # %% [markdown]
 # What would your own cost? We time a few training steps on noise of the same shape, on your device, and multiply by the steps of all models.
@@ -315,7 +319,7 @@ def gamma_view(gamma: float) -> plots.Picture:
 widgets.explore(gamma_view, gamma=widgets.steps(gammas, start=1.0, label="γ"))
 
 # %% [markdown]
-# *Without a kernel*: the TPR at every γ.
+# *Without a kernel*: the TPR at every γ, as a mean over sixteen targets.
 
 # %%
 at_gamma = [in_turn(scores, holds[:16]) for scores in by_gamma.values()]
@@ -323,13 +327,12 @@ tpr = [one.tpr_at_0_1_percent for one in at_gamma]
 picture = plots.lines(gammas, {"RMIA": tpr}, xlabel="γ", ylabel="TPR at 0.1 % FPR")
 show(picture, name="05_gamma")
 corner = {g: one.value for g, one in zip(gammas, tpr, strict=True)}
-areas_by_gamma = {g: one.auc.value for g, one in zip(gammas, at_gamma, strict=True)}
 tied = {g: float((scores == 1).mean()) for g, scores in by_gamma.items()}
 
 # %% [markdown]
 # **What to see.** From γ = 1 to 2 the TPR at 0.1 % goes from {{corner[1.0]:.1%}} to {{corner[2.0]:.1%}}. At γ = 1, {{tied[1.0]:.1%}} of all scores are tied at exactly 1:
 # these records beat the whole population, and no threshold parts them, so a rate of 0.1 % may be out of reach altogether. A larger γ spreads the top
-# out; the AUC goes from {{areas_by_gamma[1.0]:.3f}} to {{areas_by_gamma[2.0]:.3f}} meanwhile. A larger population should help, too. (Sixteen targets.)
+# out: at γ = 2, {{tied[2.0]:.1%}} are tied.
 
 # %% [markdown]
 # ## Slips of the reference code, measured
@@ -352,7 +355,7 @@ show(plots.comparison(slips, label="AUC", chance=0.5), name="05_slips")
 
 # %% [markdown]
 # **What to see.** The AUC with the variance as printed is {{slips['as printed']['online, pooled variance'].value:.3f}}, as coded
-# {{slips['as coded']['online, pooled variance'].value:.3f}}; offline it is {{slips['as printed']['offline'].value:.3f}} as printed and
+# {{slips['as coded']['online, pooled variance'].value:.3f}}. Offline it is {{slips['as printed']['offline'].value:.3f}} as printed and
 # {{slips['as coded']['offline'].value:.3f}} as coded. Whoever compares with offline LiRA should say which one.
 #
 # And several queries? Our models also answered about each record shifted by one pixel. **Predict** what averaging over the three views does
@@ -388,11 +391,13 @@ series = {
     for arm, some in {"undefended": reached, "tuned by PAST": defended}.items()
 }
 show(plots.comparison(series, label="AUC", chance=0.5), name="05_defended")
+moved = {name: defended[name].auc.value - reached[name].auc.value for name in ways}
 
 # %% [markdown]
-# **What to see.** PAST takes the AUC of the loss from {{plain_loss.auc.value:.2f}} to {{defended['loss (Attack P)'].auc.value:.2f}} and that of online LiRA from
-# {{lira.auc.value:.2f}} to {{defended['LiRA online'].auc.value:.2f}}; RMIA's goes from {{reached['RMIA, γ = 2'].auc.value:.3f}} to
-# {{defended['RMIA, γ = 2'].auc.value:.3f}}. Notebook 08 says what the tuning costs in accuracy. The corner of the defended models:
+# **What to see.** PAST changes the AUC of the loss by {{moved['loss (Attack P)']:+.2f}}, that of online LiRA by {{moved['LiRA online']:+.2f}}, and that of RMIA by
+# {{moved['RMIA, γ = 2']:+.2f}}. Notebook 08 says what the tuning costs in accuracy.
+#
+# The corner of the defended models:
 
 # %%
 headlines.in_turn(defended)
@@ -420,11 +425,15 @@ headlines.in_turn(on_photographs)
 # %%
 areas = {arm: {name: on_photographs[f"{name}, {arm}"].auc for name in ways} for arm in found}
 show(plots.comparison(areas, label="AUC", chance=0.5), name="05_photographs")
+bare, past = areas["undefended"], areas["tuned by PAST"]
+moved = {name: past[name].value - bare[name].value for name in ways}
 
 # %% [markdown]
-# **What to see.** Undefended, the loss reaches an AUC of {{areas['undefended']['loss (Attack P)'].value:.2f}} and online LiRA {{areas['undefended']['LiRA online'].value:.2f}}; at 0.1 % false alarms the loss
-# catches {{on_photographs['loss (Attack P), undefended'].tpr_at_0_1_percent.value:.2%}} and LiRA {{on_photographs['LiRA online, undefended'].tpr_at_0_1_percent.value:.1%}}. After PAST the two have an AUC of
-# {{areas['tuned by PAST']['loss (Attack P)'].value:.2f}} and {{areas['tuned by PAST']['LiRA online'].value:.2f}}, while RMIA's goes from {{areas['undefended']['RMIA, γ = 2'].value:.2f}} to {{areas['tuned by PAST']['RMIA, γ = 2'].value:.2f}}: judge a defense by every attack. ({{len(found['undefended'].bank)}} targets in turn, fewer references than the letters have.)
+# **What to see.** Undefended, the loss reaches an AUC of {{bare['loss (Attack P)'].value:.2f}} and online LiRA {{bare['LiRA online'].value:.2f}}. At 0.1 % false alarms the loss
+# catches {{on_photographs['loss (Attack P), undefended'].tpr_at_0_1_percent.value:.2%}} and LiRA {{on_photographs['LiRA online, undefended'].tpr_at_0_1_percent.value:.1%}}. PAST changes the AUC of the
+# loss by {{moved['loss (Attack P)']:+.2f}}, that of LiRA by {{moved['LiRA online']:+.2f}} and that of RMIA by {{moved['RMIA, γ = 2']:+.2f}}: judge a defense by every attack.
+#
+# ({{len(found['undefended'].bank)}} targets in turn, with fewer references than the letters have.)
 
 # %% [markdown]
 # ## Who is at risk?
@@ -450,14 +459,19 @@ def captioned(places: np.ndarray, caught: np.ndarray) -> list[str]:
 # %%
 both = np.concatenate([worst, never])
 captions = captioned(worst, read_on.caught) + captioned(never, risk.caught)
+says = (
+    "Above each image: its letter, and in what share of the models that hold it LiRA catches it. "
+    "Upper row: the most exposed. Lower row: some that are never caught."
+)
 if models.x is None:
     print("A bank of photographs keeps no pictures:", ", ".join(captions))
 else:
-    show(figures.images(models.x[both], captions), name="05_exposed")
+    show(figures.images(models.x[both], captions, caption=says), name="05_exposed")
 
 # %% [markdown]
-# **What to see.** Above the ten most exposed records, with the share of models that hold them in which they are caught: {{read_on.caught[worst].mean():.0%}} on average. They are the odd
-# ones, which a model gets right only by heart. Below, ten of the {{float((risk.caught == 0).mean()):.0%}} that are never caught: **an average hides who pays**.
+# **What to see.** The ten most exposed records, above, are caught in {{read_on.caught[worst].mean():.0%}} of the models that hold them, on average. They are the odd
+# ones, which a model gets right only by heart. Below stand ten of the {{float((risk.caught == 0).mean()):.0%}} that were caught in none of the {{half}} models that hold them:
+# **an average hides who pays**.
 
 # %% [markdown]
 # ## Exercises
@@ -526,7 +540,8 @@ checks.check_blind_scores(blind_scores)
 # - A reference attack asks what is normal for *this* record. Online LiRA: AUC {{lira.auc}}, TPR {{lira.tpr_at_0_1_percent}} at
 #   0.1 % FPR; the loss {{plain_loss.tpr_at_0_1_percent}} ({{len(models)}} targets).
 # - With few references pool the variance, or take an attack that asks OUT models alone. RMIA's γ decides who shares the top.
-# - Risk is uneven: the ten most exposed records are caught {{read_on.caught[worst].mean():.0%}} of the time, {{float((risk.caught == 0).mean()):.0%}} of all records never.
+# - Risk is uneven: the ten most exposed records are caught {{read_on.caught[worst].mean():.0%}} of the time, and {{float((risk.caught == 0).mean()):.0%}} of all records in none of the
+#   {{half}} models that hold them.
 # - A defense is judged by attackers who train their references with it.
 #
 # ## What this does not show

@@ -27,7 +27,7 @@
 # | $\lvert\partial G / \partial w\rvert$ | the **privacy sensitivity** of $w$: how far the gap moves when the weight does |
 #
 # Of the sensitivity the paper claims that "only a small fraction of parameters substantially impact the privacy risk, whereas the majority have little effect" (Section 1). It builds a defense on that,
-# which is notebook 08. This lesson has two parts. The first asks *where* the sensitivity lies, the second what the gap is worth as a *proxy* for the leak.
+# which is notebook 08. Part 1 of this lesson asks *where* the sensitivity lies, part 2 what the gap is worth as a *proxy* for the leak.
 
 # %%
 import numpy as np
@@ -117,13 +117,12 @@ print(modules.about["source"])
 arms = watched_arms(modules)
 training = arms.pop("training")  # one entry for every epoch
 untrained, trained = training[0], training[-1]
-top = student(trained.fact("sensitivity", "top"))
-top_at_first = student(untrained.fact("sensitivity", "top"))
 share = sensitivity.concentration(gradient).top_share
-print(f"your network {share:.3f}; {len(trained)} trainings {top}; before training {top_at_first}")
+at_last, at_first = (one.fact("sensitivity", "top") for one in (trained, untrained))
+top, top_at_first = student(at_last), student(at_first)
+earlier = student(np.subtract(at_first, at_last))
 camera = watched_arms(results("epochs", "cpu"))["training"]  # a CNN on CIFAR-10
-on_camera = [student(one.fact("sensitivity", "top")) for one in (camera[-1], camera[0])]
-print("on photographs {}; before training {}".format(*on_camera))
+on_camera = [student(one.fact("sensitivity", "top")) for one in (camera[0], camera[-1])]
 
 
 # %%
@@ -144,8 +143,14 @@ show(plots.lines(percent, curves, mark=20, **labels), name="07_concentration")
 by_chance = sensitivity.concentration(normal)[0]
 
 # %% [markdown]
-# **What to see.** The top 20 % carry {{share:.2f}} in your network, {{top}} over {{len(trained)}} trainings (Student's 95 % interval) and {{on_camera[0].value:.2f}} in a CNN on photographs. The
-# paper has 0.89, normal numbers {{by_chance:.2f}}. Before training, when there was nothing to leak, it was {{top_at_first.value:.2f}} and {{on_camera[1].value:.2f}}.
+# **What to see.** The top 20 % carry {{top}} over {{len(trained)}} trainings, where normal numbers have {{by_chance:.2f}} and the paper has 0.89. Before training, when there was nothing to leak, they carried
+# *{{words(earlier, lower="less", higher="more", same="not significantly more or less")}}* here.
+#
+# | the top 20 % carry | before training | after |
+# |---|---|---|
+# | your network | | {{share:.3f}} |
+# | {{len(trained)}} trainings | {{top_at_first}} | {{top}} |
+# | a CNN on photographs | {{on_camera[0]}} | {{on_camera[1]}} |
 
 # %% [markdown]
 # ### One batch, and a control
@@ -194,7 +199,7 @@ show(figures.batch_spread({left: shares, right: found}, dotted), name="07_one_ba
 
 # %% [markdown]
 # ### Where could 89 % come from?
-# In the authors' code the network is torchvision's ResNet-18 for ImageNet, fed with images of 32 × 32. Its stem halves them twice, its blocks three
+# In the authors' code the network is torchvision's ResNet-18 for ImageNet, fed with images of 32 × 32. Its stem, the first layers, halves them twice, its blocks three
 # more times, so in the last blocks an "image" is one pixel. *Think*: what does a 3 × 3 kernel see of one pixel and its padding?
 #
 # We build it untrained, and beside it the same network with a stem for small images. Both get noise: nobody is a member of anything.
@@ -219,7 +224,7 @@ for stem, (carry, unseen) in stems.items():
     print(f"{stem:<10}top 20 % carry {carry:.2f}; {unseen:.1%} of the weights see no pixel")
 
 # %% [markdown]
-# Eight of the nine places see padding only, so {{stems["imagenet"][1]:.0%}} of that network's weights can never have a gradient, whatever the data.
+# Eight of the nine places see padding only, so {{stems["imagenet"][1]:.0%}} of that network's weights can never have a gradient.
 # Untrained and fed with noise, its top 20 % carry {{stems["imagenet"][0]:.3f}}; with the other stem it is {{stems["cifar"][0]:.3f}}. So the architecture alone
 # *can* put the share above 0.89. Whether it does so in the paper's trained network, we do not know: we have not trained it.
 
@@ -273,7 +278,7 @@ def sensitive_as(ratio: Estimate) -> str:
 # %% [markdown]
 # **What to see.** Per weight, the late convolutions are *{{sensitive_as(deeper["trained"])}}* the early ones after training, and *{{sensitive_as(deeper["PAST"])}}* them after PAST, where the
 # paper has them higher. Normalisations are *{{sensitive_as(norms["trained"])}}* convolutions after training, and *{{sensitive_as(norms["PAST"])}}* them after PAST; the paper has
-# them higher, too. Right: inside a module the top 20 % carry {{inside[0]:.2f}} to {{inside[1]:.2f}} after training; of normal numbers they would carry {{by_chance:.2f}}.
+# them higher, too. Right: inside a module the top 20 % carry {{inside[0]:.2f}} to {{inside[1]:.2f}} after training (of normal numbers: {{by_chance:.2f}}).
 
 # %% [markdown]
 # ### Through tuning
@@ -314,9 +319,11 @@ picture = plots.panels(range(len(arms["PAST"])), shown, columns=3, scale="log", 
 show(picture, name="07_tuning")
 
 # %% [markdown]
-# **What to see** (bands: from the lowest training to the highest). Compared with λ = 0, PAST ends with a sensitivity that is *{{verdict(change["convolution"])}}* in the convolutions,
+# **What to see.** Compared with λ = 0, PAST ends with a sensitivity that is *{{verdict(change["convolution"])}}* in the convolutions,
 # *{{verdict(change["normalisation"])}}* in the normalisations and *{{verdict(change["linear"])}}* in the linear layer. On the way PAST wrecks the model: at epoch {{worst.rows[0].settings["epoch"]}} it is right on
 # {{worst.by_seed("accuracy").mean():.0%}} of new records, and then it learns again. Weights migrate with λ = 0 and in plain training, too.
+#
+# (Bands: from the lowest training to the highest.)
 
 # %% [markdown]
 # ## Part 2. Is the gap a fair proxy?
@@ -460,13 +467,13 @@ widest, leakiest = max(gap_of, key=gap_of.get), max(leak_of, key=leak_of.get)
 print(f"{len(gap_of)} ways to train: rank correlation of gap and highest advantage {ranked:.2f}")
 
 # %% [markdown]
-# The widest gap, {{gap_of[widest]:.1f}}, belongs to *{{widest}}* (notebook 10), and its strongest attack has an advantage of {{leak_of[widest]:.2f}}. The largest leak, {{leak_of[leakiest]:.2f}}, belongs to *{{leakiest}}*, whose gap is
+# The widest gap, {{gap_of[widest]:.1f}}, belongs to a setting of CRL (notebook 10: *{{widest}}*), and its strongest attack has an advantage of {{leak_of[widest]:.2f}}. The largest leak, {{leak_of[leakiest]:.2f}}, belongs to *{{leakiest}}*, whose gap is
 # {{gap_of[leakiest]:.1f}}. A defense that shrinks the gap has not yet shown that it protects. (Trainings of each: {{len(photographs["undefended"])}}; {{int(photographs["undefended"].is_member.sum()):,}} members.)
 
 # %% [markdown]
 # ## Exercises
 # ### Exercise 7.1 · difficulty 2/5 · about 10 minutes
-# A judgement. A colleague sums up this lesson in six sentences. Which would you sign, with your name under them?
+# A judgement. A colleague sums up this lesson in six sentences. Which would you sign?
 #
 # - **A** In our trained networks the top 20 % of the weights carry more of the gap's sensitivity than the top 20 % of normal numbers would.
 # - **B** They carry that much because they remember the members.
@@ -530,7 +537,7 @@ checks.check_silent_leak(silent_leak)
 # %% [markdown]
 # ## Recap
 # - The gap's gradient is taken in eval mode, and leaves the model as it was.
-# - The top 20 % of the weights carry {{top}} of it ({{len(trained)}} trainings; a CNN on photographs: {{on_camera[0].value:.2f}}). Normal numbers have {{by_chance:.2f}}, a shuffled membership {{np.mean(shares["shuffled"]):.2f}}. The paper's 0.89
+# - The top 20 % of the weights carry {{top}} of it; of normal numbers they would carry {{by_chance:.2f}}, of a shuffled membership {{np.mean(shares["shuffled"]):.2f}}. The paper's 0.89
 #   *can* come from weights that see no pixel; that is a hypothesis.
 # - Which weights are at the top depends on the batch ({{np.mean(agree):.0%}} in common) and on the epoch, with a penalty or without.
 #   After training, late convolutions are *{{sensitive_as(deeper["trained"])}}* early ones.

@@ -26,6 +26,7 @@
 # | $n$ | how many members + non-members an attack is asked about |
 
 # %%
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from math import ceil
@@ -355,8 +356,9 @@ answer = words(
 )
 
 # %% [markdown]
-# **What to see.** After retraining alone the accuracy is {{verdict(more)}} ({{points(sparse.in_percent(more))}} points). With {{n}} prunings instead of {{n}} plain retrainings, the defense level is {{verdict(apart["defense_level"])}} ({{points(apart["defense_level"])}}).
-# The **loss gap**, non-members' mean loss minus members', needs no attack at all; it is {{verdict(apart["loss_gap"])}} ({{points(apart["loss_gap"])}}). {{answer}}
+# **What to see.** After retraining alone the accuracy is {{verdict(more)}} ({{points(sparse.in_percent(more))}} points). With {{n}} prunings instead of {{n}} plain retrainings, the defense level is {{verdict(apart["defense_level"])}} ({{points(apart["defense_level"])}}). {{answer}}
+#
+# The **loss gap**, non-members' mean loss minus members', needs no attack at all. Here it is {{verdict(apart["loss_gap"])}} ({{points(apart["loss_gap"])}}).
 
 # %% [markdown]
 # ## At equal accuracy
@@ -449,16 +451,20 @@ leak = judged["dense, nearest accuracy"]["highest advantage"]
 on_photographs = words(
     leak,
     lower="On photographs pruned networks leak less than dense ones of the same accuracy.",
-    higher="On photographs dense networks of the same accuracy (narrow, stopped early) leak less.",
+    higher="On photographs dense networks of nearly the same accuracy leak less.",
     same="On photographs we do not know whether pruning protects beyond what it costs.",
 )
+met = Counter(sparse.called(other) for _, other in fair["dense, nearest accuracy"])
+whom = " and ".join(f"{rounds} met *{name}*" for name, rounds in met.items())
 
 # %% [markdown]
 # Beside dense networks of nearly their accuracy the highest advantage on pruned ones is {{verdict(leak)}} ({{leak}}). {{on_photographs}}
+# Mind who met whom: of the {{len(film.pruned)}} rounds, {{whom}}. (*Dense* is the network before any pruning, and *width* one of fewer channels.)
 # ({{len(film.dense)}} trainings per setting; n = {{int(film.dense.is_member.sum()):,}} + {{int((~film.dense.is_member).sum()):,}}.)
 
 # %% [markdown]
-# ## Exercise 12.1 · difficulty 2/5 · about 10 minutes
+# ## Exercises
+# ### Exercise 12.1 · difficulty 2/5 · about 10 minutes
 # How many prunings does a percentage take, as the paper counts?
 
 # %%
@@ -491,7 +497,7 @@ checks.check_prunings_to(prunings_to)
 # </details>
 
 # %% [markdown]
-# ## Exercise 12.2 · difficulty 3/5 · about 15 minutes
+# ### Exercise 12.2 · difficulty 3/5 · about 15 minutes
 # How good is the paper's rule? Let two experiments of `repeats` runs have the *same* normal distribution, and count how often mean ± sd of the two do not overlap.
 
 

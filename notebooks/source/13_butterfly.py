@@ -365,7 +365,7 @@ sparsest = min(butterflies.values(), key=sparse.remaining)
 learned = np.mean([row.accuracy["train"] for row in sparsest.rows])
 
 # %% [markdown]
-# **What to see.** Compared with the dense network, butterflies have an accuracy that is {{verdict(change["test accuracy"])}} ({{change["test accuracy"]}}) and a defense level that is {{verdict(change["D"])}} ({{points(change["D"])}} points).
+# **What to see.** Compared with the dense network, butterflies have an accuracy that is {{verdict(change["test accuracy"])}} ({{brief(sparse.in_percent(change["test accuracy"]), digits=1)}} points) and a defense level that is {{verdict(change["D"])}} ({{points(change["D"])}} points).
 # Fewer parameters are still enough to memorise: with {{sparse.remaining(sparsest):.0f}} % of them the sparsest butterfly classifies {{learned:.0%}} of its members correctly.
 # ({{len(dense)}} trainings per setting, n = {{int(dense.is_member.sum())}} + {{int((~dense.is_member).sum()):,}}.)
 
@@ -402,7 +402,7 @@ whole = dense.by_seed("highest").mean()
 show(figures.matched_trainings(rows, label="highest advantage", dotted=whole), name="13_claims")
 
 # %% [markdown]
-# **What to see.** Each row is a butterfly and the dense network that it met. At nearly the same accuracy (it differs by {{fair["test accuracy"]}}) the strongest attack's advantage on butterflies is {{verdict(judged)}} ({{judged}}).
+# **What to see.** Each row is a butterfly and the dense network that it met. At nearly the same accuracy (it differs by {{brief(sparse.in_percent(fair["test accuracy"]), digits=1)}} points) the strongest attack's advantage on butterflies is {{verdict(judged)}} ({{judged}}).
 # So {{conclusion}}.
 
 # %% [markdown]
@@ -421,7 +421,7 @@ folded = list(film.butterflies.values())
 whole_film = sparse.differences([(one, film.dense) for one in folded])
 
 # %% [markdown]
-# **What to see.** Compared with the dense network, the defense level of all butterflies is {{verdict(whole_film["D"])}} ({{points(whole_film["D"])}} points), at an accuracy that is {{verdict(whole_film["test accuracy"])}} ({{whole_film["test accuracy"]}}). And at equal accuracy?
+# **What to see.** Compared with the dense network, the defense level of all butterflies is {{verdict(whole_film["D"])}} ({{points(whole_film["D"])}} points), at an accuracy that is {{verdict(whole_film["test accuracy"])}} ({{brief(sparse.in_percent(whole_film["test accuracy"]), digits=1)}} points). And at equal accuracy?
 
 # %%
 partners = {"dense, nearest accuracy": film.without_zeros(), "IMP, nearest accuracy": film.pruned}
@@ -447,7 +447,8 @@ on_photographs = words(
 # ({{len(film.dense)}} trainings per setting; n = {{int(film.dense.is_member.sum()):,}} + {{int((~film.dense.is_member).sum()):,}}.)
 
 # %% [markdown]
-# ## Exercise 13.1 · difficulty 3/5 · about 15 minutes
+# ## Exercises
+# ### Exercise 13.1 · difficulty 3/5 · about 15 minutes
 # Multiply one factor with a vector *without* making its matrix. Entries come as (k, t, r, s), as in `as_matrix`. A column of the matrix is numbered by block, then by place in the grid, then by place on the diagonal: (k, s, t); a row by (k, r, t).
 
 # %%
@@ -474,7 +475,7 @@ checks.check_apply_factor(apply_factor)
 # </details>
 
 # %% [markdown]
-# ## Exercise 13.2: protected, or only worse? · difficulty 2/5 · about 10 minutes
+# ### Exercise 13.2: protected, or only worse? · difficulty 2/5 · about 10 minutes
 # Judge a comparison by its two intervals, as the tables above give them: by how much a network's highest advantage, and its accuracy, exceed those of another one. Answer "protects", "leaks more", "paid with accuracy" or "we do not know".
 # Then judge the last two lines of both tables with your function. Does the paper's sentence, *similar trade-offs as IMP*, hold on letters? On photographs?
 
@@ -488,7 +489,7 @@ def judge(advantage: tuple[float, float], accuracy: tuple[float, float]) -> str:
 checks.check_judge(judge)
 
 # %% [markdown]
-# <details><summary>Hint</summary>An interval that holds 0 decides nothing. A lower advantage counts as protection only where the accuracy is not lower for sure.</details>
+# <details><summary>Hint</summary>An interval that holds 0 decides nothing. A lower advantage counts as protection only where the accuracy is not significantly lower.</details>
 # <details><summary>Solution</summary>
 #
 # ```python

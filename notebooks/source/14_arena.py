@@ -331,23 +331,19 @@ headlines.advice(on_photographs)
 # %%
 on_simple = arena.advice(small, promise=PROMISE)
 guaranteed = max(big.defenses["DP-SGD"], key=lambda one: one.mean())
+right = [brief(one.estimate()) for one in (guaranteed, bare)]
 headlines.advice(on_simple)
 
 
 # %%
 def told(found: list) -> str:
     """The first two lines in words."""
-    parts = []
-    for one in found[:2]:
-        if one.one is None:
-            parts.append(f"{one.need}: nobody")
-        else:
-            parts.append(f"{one.need}: **{one.one.name}** (advantage {brief(one.change)})")
-    return "; ".join(parts)
+    names = {line.need: line.one.name if line.one else "nobody" for line in found[:2]}
+    return "; ".join(f"{need}: **{name}**" for need, name in names.items())
 
 
 # %% [markdown]
-# In words, for at most {{100 * PROMISE:.0f}} points of accuracy:
+# In words, for at most {{100 * PROMISE:.0f}} points of accuracy (the numbers are in the tables):
 #
 # - on letters, {{told(on_letters)}};
 # - on photographs, {{told(on_photographs)}};
@@ -356,7 +352,7 @@ def told(found: list) -> str:
 # *Changes are against the undefended model of the same arena; an interval needs more than one training.*
 #
 # One wish is missing, because no table can fulfil it: a **guarantee** that holds for every attack. Of all these defenses DP-SGD alone has one, an ε (notebook 11). Its most accurate setting here,
-# {{guaranteed.name}}, has an accuracy of {{brief(guaranteed.estimate())}} where the undefended model has {{brief(bare.estimate())}}, and takes {{guaranteed.times:.1f}} times as long.
+# {{guaranteed.name}}, has an accuracy of {{right[0]}}; the undefended model has {{right[1]}}. It takes {{guaranteed.times:.1f}} times as long.
 #
 # A rule of thumb for the rest: measure your own model first (notebook 02), take the cheapest line that serves, and measure again with an attacker who knows your defense.
 
@@ -424,11 +420,6 @@ def honest_winner(choosing: np.ndarray, measuring: np.ndarray) -> float:
 
 checks.check_honest_winner(honest_winner)
 
-# %%
-leaks = [np.array([one.mean(tpr) for one in half.competitors]) for half in big.halves]
-winner = int(leaks[0].argmin())
-there, elsewhere = leaks[0][winner], leaks[1][winner]
-
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
@@ -442,7 +433,7 @@ there, elsewhere = leaks[0][winner], leaks[1][winner]
 #     return float(measuring[choosing.argmin()])
 # ```
 #
-# By the TPR at 1 % FPR the winner among {{len(leaks[0])}} settings here has {{there:.2%}} on the half that chose it and {{elsewhere:.2%}} on the other.
+# By the TPR at 1 % FPR the winner among {{len(rivals)}} settings here has {{checks.winner(big, tpr).chosen_by:.2%}} on the half that chose it and {{checks.winner(big, tpr).measured_by:.2%}} on the other.
 # </details>
 
 # %% [markdown]

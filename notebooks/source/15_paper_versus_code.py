@@ -67,7 +67,9 @@ own, printed, exchanged, _ = (dot.value for dot in rotation.evidence.estimates.v
 # %% [markdown]
 # **What to see.** Fitted on the shadow, the network has {{own:.2f}} on the shadow and {{printed:.2f}} on the target, and one would blame
 # the grading. But a network that never saw the shadow, fitted on the *target*, has {{exchanged:.2f}} on the shadow's records: what differs is the records.
-# Averaged over both roles, grading itself {{rotation.verb}} the advantage ({{rotation.effect}}). Three bits leave little to learn by heart.
+# Averaged over both roles, grading itself {{rotation.verb}} the advantage ({{rotation.effect}}).
+#
+# Three bits leave little to learn by heart.
 #
 # ### A threshold that the attacker does not have
 # The next networks have dropout. A training prints its mean loss while half of the hidden units are switched off and the weights still move; an
@@ -229,9 +231,8 @@ changes = raised + lowered
 largest = max(found, key=lambda one: abs(one.effect.value))
 
 # %% [markdown]
-# **What to see.** The code changes {{len(changes)}} of {{len(found)}} numbers beyond what trainings and records explain: it raises {{len(raised)}} and lowers {{len(lowered)}}. The largest effect,
-# {{largest.effect.value:+.2f}}, is that of *{{largest.name}}*; {{len(found) - len(changes)}} are not significantly different from nothing. Reading the code tells *that* something differs; only
-# the experiment tells whether it matters.
+# **What to see.** The code changes {{len(changes)}} of {{len(found)}} numbers beyond what trainings and records explain. It raises {{len(raised)}} and lowers {{len(lowered)}}, and the largest effect,
+# {{largest.effect.value:+.2f}}, is that of *{{largest.name}}*. Reading the code tells *that* something differs; only the experiment tells whether it matters.
 #
 # Choose a **difference** and turn the switch from *as printed* over *as coded* to *as it should be*. *Think*: would you have noticed it from the number alone?
 

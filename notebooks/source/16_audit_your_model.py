@@ -128,7 +128,7 @@ for name, value in vars(report.utility).items():
 
 # %% [markdown]
 # ## With a shadow
-# An owner can do what an attacker would: train a second model in the same way on other records. Then thresholds come from the shadow, and attacks that learn join in. **Predict**: will the strongest attack change?
+# An owner can do what an attacker would: train a second model in the same way on other records. Then thresholds come from the shadow, and attacks that learn join in. `policy="aisvs"` holds the report to a public standard, that of the Open Worldwide Application Security Project (OWASP), and corrects for the number of attacks. **Predict**: will the strongest attack change?
 
 # %%
 theirs = torch.tensor(coins[1])
@@ -181,7 +181,8 @@ show(crowd, name="16_accusations")
 exposed = full.records(10)
 rows = [one.row for one in exposed]
 names = [f"{chr(65 + one.label)}: {one.found_by}" for one in exposed]
-show(figures.images((255 * members[0][rows]).numpy(), names), name="16_exposed")
+says = "Above each image: its letter, and how many attacks find it."
+show(figures.images((255 * members[0][rows]).numpy(), names, caption=says), name="16_exposed")
 apart = [one for one in full.exposure.slices if not one.difference.note and one.p_value < 0.05]
 compared = [one for one in full.exposure.slices if not one.difference.note]
 
@@ -342,6 +343,7 @@ checks.check_own_audit(own_audit)
 # notebook, some numbers to take along.
 
 # %%
+from mialib.course.plots.spoken import brief
 from mialib.experiments import results
 
 base, photographs = results("base", PROFILE), results("photographs", PROFILE)
@@ -349,17 +351,20 @@ plain, smooth = (base.find(defense=name) for name in ("Plain", "LabelSmoothing")
 bare = photographs.find(called="undefended")
 student = photographs.find(defense="DMP", temperature=1.0)
 smoothing = smooth.paired(plain, "advantage", "loss")
-bought, paid = (student.paired(bare, what) for what in ("highest", "accuracy"))
+changed = brief(smoothing)
+bought, paid = (brief(student.paired(bare, what)) for what in ("highest", "accuracy"))
+on_letters, on_photographs = (brief(one.advantage("loss")) for one in (plain, bare))
 
 # %% [markdown]
 # ### What we know
-# - **A model that knows its records by heart gives them away.** One threshold on the loss has an advantage of {{plain.advantage("loss")}} on letters ({{len(plain)}} trainings)
-#   and of {{bare.advantage("loss")}} on photographs ({{len(bare)}}).
+# - **A model that knows its records by heart gives them away.** One threshold on the loss has an advantage of {{on_letters}} on letters. On photographs it has {{on_photographs}}.
 # - **A defense must face an attacker who knows of it.** Label smoothing hides the confidence; against an adaptive shadow the loss attack's advantage was *{{words(smoothing)}}*
-#   than without it ({{smoothing}}).
-# - **Privacy can be bought.** On photographs DMP changed the highest advantage by {{bought}} and the accuracy by {{paid}}, and it asks for records beside the members. Notebook 14 has
+#   than without it ({{changed}}).
+# - **Privacy can be bought.** On photographs DMP changed the highest advantage by {{bought}}. The accuracy changed by {{paid}}, and DMP asks for records beside the members. Notebook 14 has
 #   every price.
 # - **An average hides people.** Reference attacks catch some records again and again, and others never (notebook 05).
+#
+# In brackets are 95 % intervals over trainings ({{len(plain)}} on letters, {{len(bare)}} on photographs) and records.
 #
 # ### What nobody knows
 # - Which defense is best for *your* data. Read the planes of notebook 14 side by side, and then measure.

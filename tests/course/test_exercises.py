@@ -20,6 +20,7 @@ from mialib.course.exercises.check import Verdict, check, same_as, shown
 from mialib.defenses.crl import normalized
 from mialib.defenses.relaxloss import soft_loss
 from mialib.metrics import auc
+from small_pictures import small_arena
 
 LESSONS = sorted(path.stem for path in Path(exercises.__path__[0]).glob("lesson_*.py"))
 CHECKS = {
@@ -44,9 +45,15 @@ def auc_from_ranks(scores, is_member):
     return (member > other).mean() + (member == other).mean() / 2
 
 
-def noise_response(response, x, epsilon, draws, rng):
-    changes = [response(x + epsilon * rng.normal(size=x.shape)) - response(x) for _ in range(draws)]
-    return np.abs(changes).mean(axis=0) / epsilon
+def noise_response(p, w):
+    return p * (1 - p) * np.linalg.norm(w) * np.sqrt(2 / np.pi)
+
+
+def noise_response_by_experiment(p, w, epsilon=1e-4):
+    x = np.log(p / (1 - p))[:, None] * w / (w @ w)  # (n, d), where R(x) is p
+    steps = epsilon * np.random.default_rng(0).normal(size=(200_000, 1, len(w)))
+    moved = 1 / (1 + np.exp(-(x + steps) @ w))  # (draws, n)
+    return np.abs(moved - p).mean(axis=0) / epsilon
 
 
 def input_gradient(weights, x, label):
@@ -278,6 +285,7 @@ RIGHT = [
     ("check_threshold_for_fpr", threshold_for_fpr),
     ("check_auc_from_ranks", auc_from_ranks),
     ("check_noise_response", noise_response),
+    ("check_noise_response", noise_response_by_experiment),
     ("check_input_gradient", input_gradient),
     ("check_blind_scores", blind_scores),
     ("check_accuracy_for_p1", lambda p1, advantage: 1 / (2 / p1 - 1 / (1 - advantage))),
@@ -335,6 +343,8 @@ WRONG = [
     ("check_ten_papers", lambda: {"loss per class": (2, "lower")}, "an entry for each"),
     ("check_two_attacks", lambda: ("loss", "loss per class"), "On the smoothed letters"),
     ("check_two_attacks", lambda: ("loss", "neural (PAST)"), "On the photographs"),
+    ("check_two_attacks", lambda: ("loss", "neural (CRL)"), "On the smoothed letters"),
+    ("check_two_attacks", lambda: ("loss per class", "neural (CRL)"), "On the smoothed letters"),
     ("check_two_attacks", lambda: ("loss", "loss"), "Return two of"),
     ("check_two_attacks", lambda: ("loss", "discriminator"), "Return two of"),
     ("check_left_by_labels", lambda: labels_over_outputs(letters=0.71), "the strongest attack of"),
@@ -365,12 +375,12 @@ WRONG = [
     ("check_threshold_for_fpr", lambda scores, fpr: np.quantile(scores, 1 - fpr), "too many false"),
     ("check_threshold_for_fpr", lambda scores, fpr: np.inf, "lower threshold"),
     ("check_auc_from_ranks", lambda s, m: (s[m][:, None] > s[~m]).mean(), "ties count half"),
-    (
-        "check_noise_response",
-        lambda r, x, e, d, rng: abs(r(x + e * rng.normal(size=x.shape)) - r(x)),
-        "3.99",
-    ),
-    ("check_noise_response", lambda r, x, e, d, rng: np.zeros((200, 2)), "found (200, 2)"),
+    ("check_noise_response", lambda p, w: p / p * noise_response(0.5, w), "alike for all"),
+    ("check_noise_response", lambda p, w: p * (1 - p) * np.linalg.norm(w), "1.25 times what"),
+    ("check_noise_response", lambda p, w: p * (1 - p) * abs(w).sum(), "What is E|w·N|?"),
+    ("check_noise_response", lambda p, w: noise_response(p, w) / p, "the slope of R at p"),
+    ("check_noise_response", lambda p, w: noise_response(0.5, w), "found ()"),
+    ("check_noise_response", lambda p, w: noise_response(p[:, None], w), "found (3, 1)"),
     ("check_input_gradient", lambda w, x, label: w[label], "less 1 for the label"),
     ("check_blind_scores", lambda known, m, asked: -asked.sum(axis=1), "differ by 0.5"),
     ("check_blind_scores", lambda known, m, asked: m, "come from one source"),
@@ -386,8 +396,8 @@ WRONG = [
     ),
     ("check_ship", lambda: "ℓ2 0.02", "costs 0.091 of the accuracy"),
     ("check_ship", lambda: "early stopping 4", "costs 0.045 of the accuracy"),
-    ("check_ship", lambda: "dropout 0.3", "not surely lower"),
-    ("check_ship", lambda: "confidence penalty 0.3", "not surely lower"),
+    ("check_ship", lambda: "dropout 0.3", "not significantly lower"),
+    ("check_ship", lambda: "confidence penalty 0.3", "not significantly lower"),
     ("check_ship", lambda: "ℓ2 0.01", "whose highest advantage is lower"),
     ("check_ship", lambda: "dropout", "not in `everyone`"),
     ("check_ship", lambda: 0.0006, "not in `everyone`"),
@@ -671,6 +681,13 @@ def test_a_difference_in_the_middle_of_a_long_array_has_a_place():
 
     verdict = same_as(np.positive, (np.zeros((10, 2)),), hint="Touch nothing.")(spoiled)
     assert verdict.text.endswith("expected 0, found 7.5 at place [3, 1]. Touch nothing.")
+
+
+def test_the_winner_of_one_half_is_measured_on_the_other():
+    ring = small_arena()
+    leaks = [np.array([one.mean("AUC") for one in half.competitors]) for half in ring.halves]
+    lowest = leaks[0].argmin()
+    assert lesson_14.winner(ring, "AUC") == (leaks[0][lowest], leaks[1][lowest])
 
 
 def test_a_verdict_prints_as_its_text():

@@ -161,6 +161,18 @@ def test_a_symbol_can_be_said_and_its_lessons_are_there(row):
     assert lessons_of(row) <= {one.number for one in SERIES}
 
 
+def standing(name: str) -> set[str]:
+    """A lesson's symbols, and the single letters that stand in its text as words do."""
+    text = FENCE.sub(" ", prose(name))
+    return symbols(text) | set(re.findall(r"\b[A-Za-z]\b", text))
+
+
+@pytest.mark.parametrize("row", SYMBOLS, ids=lambda row: f"{row[0]} {row[4]}")
+def test_a_symbol_stands_in_a_lesson_that_it_names(row):
+    named = [one.name for one in SERIES if one.number in lessons_of(row)]
+    assert symbols(row[0]) <= set().union(*map(standing, named)), "drop the row, or its lessons"
+
+
 NAMES = sorted({name for row in SYMBOLS for name in re.findall(r"`([^`]+)`", row[3])})
 
 

@@ -92,7 +92,8 @@ def _rows(planned: plans.PlannedRow, plan: plans.Plan) -> list[Row]:
             seed=planned.seed,
             accuracy={part: float(rng.uniform(0.5, 0.9)) for part in parts},
             loss_gap=1.0,
-            seconds=1.0,
+            # A tuning comes after a training.
+            seconds=2.0 if planned.settings.get("tuned") else 1.0,
             facts=_facts(planned, plan, moment),
         )
         for moment in moments

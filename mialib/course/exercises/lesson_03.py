@@ -1,4 +1,4 @@
-"""The self-checks of lesson 03: the response to noise, and two attacks that go together."""
+"""The self-checks of lesson 03: a response to noise, and two attacks that go together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mialib.course.exercises.check import Answer, check
+from mialib.course.exercises.check import Answer, check, shown
 from mialib.experiments import results
 
 ONE_QUERY = (
@@ -18,24 +18,33 @@ ONE_QUERY = (
     "neural (PAST)",
     "neural (CRL)",
 )
+NEAR = 0.01  # of the right response, so that an answer by experiment is one, too
+
+
+def response_of_a_sigmoid(p: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """E|R(x) − R(x + εN)| / ε for a small ε: R's slope at p, times the mean size of w·N."""
+    mean_size = np.linalg.norm(w) * np.sqrt(2 / np.pi)
+    return p * (1 - p) * mean_size
 
 
 @check
 def check_noise_response(answer: Answer) -> str | None:
-    """Exercise 3.1: the response of a linear function is known."""
-    rng = np.random.default_rng(0)
-    slope = np.array([3.0, -4.0])
-    expected = 5 * np.sqrt(2 / np.pi)  # The slope has length 5; this is the mean of |5 z|.
-    for epsilon in (1e-3, 0.5):
-        records = rng.normal(size=(200, 2))
-        noise = np.random.default_rng(1)
-        response = np.asarray(answer(lambda x: x @ slope, records, epsilon, 400, noise))
-        case = f"For R(x) = 3x₁ − 4x₂, ε = {epsilon} and 200 records"
-        if response.shape != (200,):
-            return f"{case} expected a number for each, shape (200,), found {response.shape}."
-        if not abs(response.mean() / expected - 1) <= 0.02:
-            return f"{case} expected about 3.99 on average, found {response.mean():.3f}."
-    return None
+    """Exercise 3.1: the response to noise of a model of two classes."""
+    p = np.array([0.5, 0.1, 0.01])
+    w = np.array([3.0, -4.0])
+    expected = response_of_a_sigmoid(p, w)
+    found = np.asarray(answer(p.copy(), w.copy()), dtype=float)
+    case = "For p = 0.5, 0.1 and 0.01, and w = (3, −4),"
+    if found.shape != p.shape:
+        return f"{case} expected a number for each record, shape (3,), found {found.shape}."
+    if np.allclose(found, expected, rtol=NEAR):
+        return None
+    ratio = found / expected
+    if np.allclose(found, found[0]):
+        return f"{case} found {shown(found)}, alike for all. But R is steepest at p = 0.5."
+    if np.allclose(ratio, ratio[0]):
+        return f"{case} all is {ratio[0]:.2f} times what it should be. What is E|w·N|?"
+    return f"{case} expected {shown(expected)}, found {shown(found)}. What is the slope of R at p?"
 
 
 @cache

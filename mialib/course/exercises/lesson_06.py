@@ -51,7 +51,7 @@ def _broken_promise(one: Results, plain: Results) -> str | None:
         return f"costs {cost:.3f} of the accuracy; the clinic can give up {MOST:g}."
     change = one.paired(plain, "highest", "auc")
     if change.high >= 0:
-        return f"changes the highest AUC by {change}: that is not surely lower."
+        return f"changes the highest AUC by {change}: that is not significantly lower."
     return None
 
 

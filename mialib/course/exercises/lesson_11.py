@@ -81,7 +81,7 @@ def _choice_complaint(choice: object, client: Client) -> str | None:
 
 
 def usable(client: Client) -> dict[str, float]:
-    """The highest advantage of what this client can use, where it is lower for sure."""
+    """The highest advantage of what this client can use, where it is significantly lower."""
     leaks = {}
     for name, family in FAMILIES.items():
         has_data = DATA.index(family.needs) <= DATA.index(client.has)

@@ -52,9 +52,9 @@ VERDICTS = {
     ((-0.1, 0.0), OPEN): "we do not know",
 }
 WHY = {
-    "protects": "The advantage is lower for sure, and the accuracy is not.",
-    "paid with accuracy": "The advantage is lower, and so is the accuracy, both for sure.",
-    "leaks more": "The advantage is higher for sure, whatever the accuracy.",
+    "protects": "The advantage is significantly lower, and the accuracy is not.",
+    "paid with accuracy": "The advantage is significantly lower, and so is the accuracy.",
+    "leaks more": "The advantage is significantly higher, whatever the accuracy.",
     "we do not know": "The interval of the advantage holds 0.",
 }
 

@@ -1,4 +1,7 @@
-"""The self-checks of lesson 14: advice for three clients, and a winner measured elsewhere."""
+"""The self-checks of lesson 14: advice for three clients, and a winner measured elsewhere.
+
+`winner` has the numbers of the second exercise's solution.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mialib.course import arena, contenders
+from mialib.course.arena import Arena
 from mialib.course.exercises.check import Answer, check
 
 
@@ -54,6 +58,20 @@ def check_for_clients(answer: Answer) -> str | None:
                 f"their need is {client.need!r}."
             )
     return None
+
+
+class Winner(NamedTuple):
+    """What the setting with the lowest leak has on two halves of the records."""
+
+    chosen_by: float  # on the half by which it is the lowest
+    measured_by: float  # on the other one
+
+
+def winner(ring: Arena, number: str) -> Winner:
+    """Of all that compete in an arena, by this number."""
+    choosing, measuring = ring.halves
+    best = min(choosing.competitors, key=lambda one: one.mean(number))
+    return Winner(best.mean(number), measuring[best.name].mean(number))
 
 
 @check

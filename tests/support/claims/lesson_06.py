@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from claims import Claim, minus
+from claims import Claim, minus, over_trainings
 from mialib.estimates import Estimate
 from mialib.results import Results
 
@@ -23,6 +23,19 @@ def change(what: str, *arguments: str, **setting: Any) -> Callable[[Results], Es
 def fall(what: str, *arguments: str, **setting: Any) -> Callable[[Results], Estimate]:
     """The same, the other way round."""
     return lambda simple: minus(change(what, *arguments, **setting)(simple))
+
+
+NEARLY_ALL = 0.98  # of the members
+
+
+def smoothed_members(epsilon: float) -> Callable[[Results], Estimate]:
+    """By how much more than nearly all members the smoothed model still gets right."""
+
+    def difference(simple: Results) -> Estimate:
+        rows = simple.find(defense="LabelSmoothing", epsilon=epsilon).rows
+        return over_trainings([row.accuracy["train"] - NEARLY_ALL for row in rows])
+
+    return difference
 
 
 def claim(says: str, difference: Callable[[Results], Estimate]) -> Claim:
@@ -53,7 +66,23 @@ CLAIMS = [
         "the confidence penalty moves up", change("highest", defense="ConfidencePenalty", beta=1.0)
     ),
     claim(
-        "very strong smoothing comes down again",
+        "ε = 0.3 still gets nearly all its members right",
+        smoothed_members(0.3),
+    ),
+    claim(
+        "and is not yet down again",
+        change("highest", defense="LabelSmoothing", epsilon=0.3),
+    ),
+    claim(
+        "ε = 0.5 no longer gets nearly all its members right",
+        lambda simple: minus(smoothed_members(0.5)(simple)),
+    ),
+    claim(
+        "there smoothing comes down again",
+        fall("highest", defense="LabelSmoothing", epsilon=0.5),
+    ),
+    claim(
+        "very strong smoothing comes down, too",
         fall("highest", defense="LabelSmoothing", epsilon=0.8),
     ),
     claim(

@@ -97,6 +97,16 @@ def close_at_the_median(modules: Results) -> Estimate:
     return over_trainings(0.05 - np.abs(promised(trained, 0.5) - measured))
 
 
+def widest_gap_is_of_crl(photographs: Results) -> Estimate:
+    """How much wider the gap of an acting CRL is than that of any other defense."""
+    gaps = {True: [], False: []}
+    for one in photographs.settings():
+        settings = one.rows[0].settings
+        gaps[settings["defense"] == "CRL"].append(float(one.finished().by_seed("loss_gap").mean()))
+    wider = max(gaps[True]) - max(gaps[False])
+    return Estimate(wider, wider, wider)
+
+
 CLAIMS = [
     Claim("07", "the top 20 % carry far less than in the paper", "modules", below_the_paper),
     Claim("07", "and more than of normal numbers", "modules", above_normal_numbers),
@@ -110,4 +120,5 @@ CLAIMS = [
     Claim("07", "E.1 promises less than chance at 10 %", "modules", promise_is_negative),
     Claim("07", "measured is more than chance at 10 %", "modules", measured_is_positive),
     Claim("07", "theory and truth are close at 50 %", "modules", close_at_the_median),
+    Claim("07", "the widest gap is CRL's", "photographs", widest_gap_is_of_crl, "cpu"),
 ]
