@@ -31,7 +31,7 @@ import tomllib
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
 from typing import IO, Any, NamedTuple
@@ -104,10 +104,13 @@ def _check_name(name: str) -> None:
 # Arrays
 
 
-def read_arrays(path: Path, *, limit: int | None = None) -> dict[str, np.ndarray]:
+def read_arrays(
+    path: Path, *, only: Container[str] | None = None, limit: int | None = None
+) -> dict[str, np.ndarray]:
     """The arrays of an `.npz` by their names: numbers, True and False, or text; nothing else.
 
-    `limit` is how many bytes they may take; unless told, `LARGEST`.
+    `only` names those that are wanted, so that the others stay packed. `limit` is how many bytes
+    all of them may take; unless told, `LARGEST`.
     """
     path = as_path(path)
     opened(path).close()
@@ -115,7 +118,11 @@ def read_arrays(path: Path, *, limit: int | None = None) -> dict[str, np.ndarray
         with _Cautious(path) as file, zipfile.ZipFile(file) as archive:
             size = _size(file)
             _check_members(archive.infolist(), size, limit)
-            return {_array_name(one): _array(archive, one) for one in archive.infolist()}
+            return {
+                _array_name(one): _array(archive, one)
+                for one in archive.infolist()
+                if only is None or _array_name(one) in only
+            }
     except Exception as error:  # A damaged byte may trip any of the readers beneath.
         raise ValueError(
             f"{shown(path.name)} could not be read: {said(error)}. "

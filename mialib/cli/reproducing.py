@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import cache
 from pathlib import Path
 
 from mialib import data, profiles
@@ -62,7 +63,7 @@ def _rehearse(loaded: list[Plan]) -> int:
 
 def _run_missing(plan: Plan, chosen: argparse.Namespace) -> None:
     """Train what no results file has; say beforehand how much that is, and how long it takes."""
-    known = running.results_at(plan.name, plan.profile)
+    known = running.about_at(plan.name, plan.profile)
     if known is not None and chosen.data is None and chosen.seeds is None:
         print(f"The plan {plan.name} at {plan.profile} is there already.")
         return
@@ -126,13 +127,19 @@ def listing() -> str:
 
 def _standing(item: Item, evidence: Evidence) -> str:
     """The state at one profile, and what all of its trainings take."""
-    profile = evidence.profile
-    names = item.plans[profile]
-    rows = [row for name in names for row in plans.load(name, profile).rows()]
+    names = item.plans[evidence.profile]
+    rows = [row for name in names for row in _planned(name, evidence.profile)]
     work = running.in_all(rows)
     told = f"{item.state(evidence):<10}{work.trainings} trainings of {work.epochs:,} epochs"
-    taken = [evidence.read[name].about.get("seconds", 0) for name in names if name in evidence.read]
-    return f"{told}; took {_duration(sum(taken))} of one core" if sum(taken) else told
+    read = [evidence.about(name) or {} for name in names]
+    taken = sum(about.get("seconds", 0) for about in read)
+    return f"{told}; took {_duration(taken)} of one core" if taken else told
+
+
+@cache
+def _planned(name: str, profile: str) -> list[PlannedRow]:
+    """Several items need one plan."""
+    return plans.load(name, profile).rows()
 
 
 def print_ledger(chosen: argparse.Namespace) -> int:

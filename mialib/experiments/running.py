@@ -337,6 +337,16 @@ def results_at(name: str, profile: str, *, asked: str | None = None) -> Results 
     )
 
 
+def about_at(name: str, profile: str) -> dict[str, Any] | None:
+    """What the results at just this profile say of themselves, or nothing; no score is unpacked."""
+    check_choice("plan", name, plans.names())
+    check_choice("profile", profile, plans.profiles.NAMES)
+    for path in (own_path(name, profile), shipped_path(name, profile)):
+        if path.exists():
+            return Results.read_about(path)
+    return None
+
+
 def _from(path: Path, source: str) -> Results:
     found = Results.read(path)
     found.about["source"] = f"{source} {_cost(found.about)}".strip()

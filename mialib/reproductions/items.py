@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from mialib import profiles
 from mialib.bank import Bank
@@ -64,11 +65,13 @@ class Made:
 class Evidence:
     """The results and reference models of one profile, each read once.
 
-    `read` says by name what was asked for: the provenance of whatever was made.
+    `read` says by name what was asked for: the provenance of whatever was made. `told` has what
+    results say of themselves, which is soon read.
     """
 
     profile: str
     read: dict[str, Results] = field(default_factory=dict)
+    told: dict[str, dict[str, Any] | None] = field(default_factory=dict)
     banks_read: dict[str, banks.Found] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -86,6 +89,12 @@ class Evidence:
             self.read[plan] = found
         return self.read[plan]
 
+    def about(self, plan: str) -> dict[str, Any] | None:
+        """What the plan's results say of themselves, if there are any; no score is unpacked."""
+        if plan not in self.told:
+            self.told[plan] = running.about_at(plan, self.profile)
+        return self.told[plan]
+
     def bank(self, experiment: str = "bank") -> Bank:
         """The reference models of this profile."""
         if experiment not in self.banks_read:
@@ -97,6 +106,13 @@ class Evidence:
                 )
             self.banks_read[experiment] = found
         return self.banks_read[experiment].bank
+
+    def has_bank(self, experiment: str) -> bool:
+        try:
+            self.bank(experiment)
+        except MissingEvidenceError:
+            return False
+        return True
 
 
 @dataclass(frozen=True)
@@ -142,14 +158,11 @@ class Item:
             return REAL
         if evidence.profile not in self.plans:
             return NOT_RUN
-        try:
-            read = [evidence.results(plan) for plan in self.plans[evidence.profile]]
-            for experiment in self.banks:
-                evidence.bank(experiment)
-        except MissingEvidenceError:
+        told = [evidence.about(plan) for plan in self.plans[evidence.profile]]
+        datasets = {about["data"] for about in told if about is not None}
+        if None in told or not all(evidence.has_bank(experiment) for experiment in self.banks):
             return NOT_RUN
         experiments = profiles.load(evidence.profile).experiments
-        datasets = {one.about["data"] for one in read}
         datasets |= {experiments[experiment].data for experiment in self.banks}
         names = {_without_scaling(name) for name in datasets}
         return REAL if names == {_without_scaling(self.data)} else STAND_IN

@@ -20,7 +20,8 @@ axis, each record's loss, is kept beside them as float16.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -121,8 +122,7 @@ class Results:
             object.__setattr__(self, name, array)
         if self.is_member.ndim != 1:
             raise ValueError(f"Results need is_member (n,), found {self.is_member.shape}.")
-        if not isinstance(self.about, dict):
-            raise TypeError(f"about must be a dictionary, found {self.about!r}.")
+        _check_about(self.about)
         rows = len(self.rows)
         n = len(self.is_member)
         expected = {
@@ -479,18 +479,42 @@ class Results:
     @classmethod
     def read(cls, path: Path) -> Results:
         """The results that `save` wrote."""
-        path = as_path(path)
-        try:
+        with _explained(as_path(path)) as path:
             arrays = read_arrays(path)
-            contents = parse_json(str(arrays.pop("contents")))
-            _check_version(contents)
-            return cls(**_fields(contents, arrays))
-        except (ValueError, TypeError, LookupError) as error:  # A damaged name hides what it names.
-            said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-            raise ValueError(
-                f"{shown(path.name)} is not a whole results file ({said}). "
-                "Make it again with mialib run."
-            ) from None
+            return cls(**_fields(_contents(arrays), arrays))
+
+    @classmethod
+    def read_about(cls, path: Path) -> dict[str, Any]:
+        """Only `about` of the results that `save` wrote: their scores stay packed."""
+        with _explained(as_path(path)) as path:
+            about = _contents(read_arrays(path, only={"contents"}))["about"]
+            _check_about(about)
+            return about
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[Path]:
+    """Inside, what a file of results lacks is told in a sentence."""
+    try:
+        yield path
+    except (ValueError, TypeError, LookupError) as error:  # A damaged name hides what it names.
+        said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(
+            f"{shown(path.name)} is not a whole results file ({said}). "
+            "Make it again with mialib run."
+        ) from None
+
+
+def _contents(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """What the file says in words: rows, attacks, and what they are about."""
+    contents = parse_json(str(arrays["contents"]))
+    _check_version(contents)
+    return contents
+
+
+def _check_about(about: object) -> None:
+    if not isinstance(about, dict):
+        raise TypeError(f"about must be a dictionary, found {about!r}.")
 
 
 def _check_version(contents: dict[str, Any]) -> None:

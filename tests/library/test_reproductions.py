@@ -69,6 +69,13 @@ def test_a_state_follows_from_the_data_and_from_what_was_run():
     assert item(plans={}).state(Evidence("quick")) == "real"
 
 
+def test_a_state_is_told_without_a_score():
+    evidence = Evidence("quick")
+    item().state(evidence)
+    assert evidence.read == {}
+    assert evidence.about("past")["data"] == "letters"
+
+
 def test_evidence_that_is_not_there_says_how_to_make_it():
     with pytest.raises(MissingEvidenceError, match="mialib run past --profile paper"):
         Evidence("paper").results("past")
@@ -126,6 +133,7 @@ def test_an_items_files_say_what_it_is_and_where_it_comes_from(tmp_path):
     picture = plots.comparison({"a": {"b": Estimate(0.5, 0.4, 0.6)}}, label="AUC")
     made = Made({"past-fig-3": picture}, NOTHING.lines)
     evidence = Evidence("quick")
+    evidence.results("past")
     folder = writing.write(item(), evidence, made, tmp_path)
     assert sorted(path.name for path in folder.iterdir()) == [
         *("past-fig-3.png", "past-fig-3.svg", "provenance.json", "table.csv", "table.md"),

@@ -161,6 +161,18 @@ def test_a_file_holds_everything(both, tmp_path):
     assert [path.name for path in (tmp_path / "there").iterdir()] == ["r.npz"]
 
 
+def test_what_a_file_is_about_is_read_without_its_scores(both, tmp_path, monkeypatch):
+    path = tmp_path / "r.npz"
+    both.save(path)
+    unpacked = []
+    monkeypatch.setattr("mialib.results.tables.unpacked", unpacked.append)
+    assert Results.read_about(path) == both.about
+    assert unpacked == []
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ValueError, match=r"r.npz is not a whole results file .* mialib run"):
+        Results.read_about(path)
+
+
 def test_a_file_that_is_not_whole_or_not_ours_is_said(both, tmp_path):
     path = tmp_path / "r.npz"
     both.save(path)

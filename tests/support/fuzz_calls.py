@@ -415,7 +415,9 @@ CALLS = {
     # What strangers hand over.
     "mialib.foreign.opened": lambda: Call(foreign.opened, saved_table()),
     "mialib.foreign.check_unpacked": lambda: Call(foreign.check_unpacked, 10, 5, limit=20),
-    "mialib.foreign.read_arrays": lambda: Call(foreign.read_arrays, saved_signals(), limit=10**6),
+    "mialib.foreign.read_arrays": lambda: Call(
+        foreign.read_arrays, saved_signals(), only={"logits"}, limit=10**6
+    ),
     "mialib.foreign.read_table": lambda: Call(
         foreign.read_table, saved_table(), texts=("group",), limit=10**6
     ),
@@ -766,6 +768,9 @@ CALLS = {
     ),
     "mialib.results.tables.Results.save": lambda: Call(table().save, folder() / "table.npz"),
     "mialib.results.tables.Results.read": lambda: Call(experiments.Results.read, saved_results()),
+    "mialib.results.tables.Results.read_about": lambda: Call(
+        experiments.Results.read_about, saved_results()
+    ),
     # Attacks.
     "mialib.attacks.augmentation.Augmentation.bits": lambda: Call(
         attacks.Augmentation("rotations").bits, asked()
