@@ -5,7 +5,8 @@
 
 A result is written into a folder beside its place and renamed into it as the last act;
 `manifest.json` holds the checksum of every file. A lock for each key keeps two processes from doing
-the same work twice.
+the same work twice. Some disks that machines share have no locks, or locks that other machines do
+not see: work may be done twice there, and the first result to be finished is the one that stays.
 """
 
 import errno
@@ -13,6 +14,7 @@ import glob
 import hashlib
 import json
 import os
+import platform
 import shutil
 import time
 import warnings
@@ -23,6 +25,11 @@ from pathlib import Path
 
 from filelock import FileLock
 
+try:
+    import fcntl
+except ImportError:  # Windows, where filelock has locks of another kind.
+    fcntl = None
+
 from mialib.errors import as_path
 from mialib.foreign import opened, read_json
 
@@ -30,6 +37,13 @@ MANIFEST = "manifest.json"
 LONGEST_KEY = 200  # Most disks allow 255 bytes, and the store puts a word before some.
 # What a disk may say when it is full, read-only or somebody else's.
 REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+ADVICE = (
+    "Free some space, or set MIALIB_HOME to a folder that you may write. Nothing finished was lost"
+)
+# What a disk may say that has no locks.
+NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP}
+# What it says of a folder that is to be renamed to one that is there.
+IS_THERE = {errno.ENOTEMPTY, errno.EEXIST}
 
 
 @dataclass(frozen=True)
@@ -51,8 +65,10 @@ class Store:
         if found is not None:
             return found
         folder = self.root / key
-        with self._locked(key):
+        with self._locked(key) as alone:
             if not folder.exists():  # Another process may have made it since `find` looked.
+                if alone:
+                    self._clear_left_overs(folder)
                 self._make(folder, make)
         return folder
 
@@ -73,7 +89,10 @@ class Store:
 
     def _move_aside(self, folder: Path, fault: str) -> None:
         aside = self.root / f".broken-{folder.name}-{time.time_ns()}"
-        folder.rename(aside)
+        try:
+            folder.rename(aside)
+        except FileNotFoundError:  # Another process, which no lock kept out, was quicker.
+            return
         warnings.warn(
             f"{folder} is not whole: {fault} is missing or damaged. "
             f"The folder was moved to {aside.name} and is made again.",
@@ -81,29 +100,46 @@ class Store:
         )
 
     @contextmanager
-    def _locked(self, key: str) -> Iterator[None]:
-        """Only one process at a time works on `key`; errors of the disk are explained."""
-        locks = self.root / ".locks"
+    def explained(self) -> Iterator[None]:
+        """Inside, a disk that refuses is explained, with what to do."""
         try:
-            locks.mkdir(parents=True, exist_ok=True)
-            with FileLock(locks / f"{key}.lock"):
-                yield
+            yield
         except OSError as error:
-            if error.errno not in REFUSALS:
+            is_explained = ADVICE in str(error)  # What is made may need the store itself.
+            if error.errno not in REFUSALS or is_explained:
                 raise
-            explained = (
-                f"{error.strerror}. Free some space, or set MIALIB_HOME to a folder that you may "
-                "write. Nothing finished was lost"
-            )
+            explained = f"{error.strerror}. {ADVICE}"
             raise type(error)(error.errno, explained, str(self.root)) from error
+
+    @contextmanager
+    def _locked(self, key: str) -> Iterator[bool]:
+        """Only one process at a time works on `key`; False where the disk has no locks for that."""
+        locks = self.root / ".locks"
+        with self.explained():
+            locks.mkdir(parents=True, exist_ok=True)
+            if _has_locks(locks):
+                with FileLock(locks / f"{key}.lock"):
+                    yield True
+            else:
+                # Files that mark a lock would stay when a worker dies, and others wait for ever.
+                warnings.warn(
+                    f"The disk of {self.root} has no locks, so two processes may do the same work "
+                    "at the same time. Nothing is mixed up or lost by that.",
+                    stacklevel=4,
+                )
+                yield False
+
+    def _clear_left_overs(self, folder: Path) -> None:
+        """Remove what died unfinished on this machine; only under the lock of the folder's key.
+
+        Another machine may be at work there all the same, because not every lock reaches it.
+        """
+        for left_over in self.root.glob(f"{glob.escape(_unfinished(folder))}-????????"):
+            shutil.rmtree(left_over, ignore_errors=True)
 
     def _make(self, folder: Path, make: Callable[[Path], object]) -> None:
         """Fill a folder beside its place, and put it there when all is on the disk."""
-        # This is called under the lock of its key, so unfinished folders of this key belong to
-        # processes that died.
-        for left_over in self.root.glob(f".unfinished-{glob.escape(folder.name)}-????????"):
-            shutil.rmtree(left_over, ignore_errors=True)
-        work = self.root / f".unfinished-{folder.name}-{os.urandom(4).hex()}"
+        work = self.root / f"{_unfinished(folder)}-{os.urandom(4).hex()}"
         work.mkdir()
         try:
             make(work)
@@ -111,10 +147,22 @@ class Store:
             write_json(work / MANIFEST, checksums)
             for path in work.iterdir():
                 _flush(path)
-            work.rename(folder)
+            self._put(work, folder)
             _flush(self.root)
         finally:
             shutil.rmtree(work, ignore_errors=True)  # Once it is renamed, there is nothing.
+
+    def _put(self, work: Path, folder: Path) -> None:
+        """Rename the folder to its place; a whole one that came there meanwhile stays."""
+        try:
+            work.rename(folder)
+        except OSError as error:
+            if error.errno not in IS_THERE:
+                raise
+            fault = _fault(folder)
+            if fault is not None:
+                self._move_aside(folder, fault)
+                work.rename(folder)
 
 
 def as_store(store: Store | None) -> Store:
@@ -156,6 +204,31 @@ def _check_key(key: str) -> None:
             f"A key must be a plain name of at most {LONGEST_KEY} bytes, as folders are; "
             f"found {len(key.encode())}."
         )
+
+
+def _unfinished(folder: Path) -> str:
+    """How the names of folders begin that this machine fills for this one."""
+    machine = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+    return f".unfinished-{folder.name}-{machine}"
+
+
+def _has_locks(folder: Path) -> bool:
+    """Whether the disk can lock a file: some that machines share cannot.
+
+    filelock is not asked, because its versions differ: one raises, one waits for ever.
+    """
+    if fcntl is None:
+        return True
+    handle = os.open(folder / ".tried", os.O_RDONLY | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # Shared, so that nobody is in the way.
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
+        return False
+    finally:
+        os.close(handle)
+    return True
 
 
 def _fault(folder: Path) -> str | None:
