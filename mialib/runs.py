@@ -39,7 +39,7 @@ from mialib.foreign import check_weights, listed, read_arrays, read_json, said
 from mialib.origins import origin
 from mialib.query import collect, pick_device, predict
 from mialib.signals import Signals, loss_gap
-from mialib.store import Store, as_store, write_json
+from mialib.store import REFUSALS, Store, as_store, write_json
 from mialib.training import fit
 
 
@@ -112,6 +112,39 @@ class RunsFailedError(RuntimeError):
         self.reasons = reasons or {}
 
 
+class Failure(NamedTuple):
+    """What failed, as text: not every error can travel from one process to another."""
+
+    name: str
+    reason: str
+
+
+@dataclass
+class Attempt:
+    """One of several pieces of work: inside it, an error is noted, and the others can go on.
+
+    A disk that refuses ends them all at once: the others would train in vain.
+
+    name  what is attempted, as the failure is to be called
+    jobs  how many attempts share a device; 1 or -1 where none does
+    """
+
+    name: str
+    jobs: int
+    failure: Failure | None = None
+
+    def __enter__(self) -> Attempt:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        """Note an error; an interrupt is none, and ends everything."""
+        is_refusal = isinstance(error, OSError) and error.errno in REFUSALS
+        if not isinstance(error, Exception) or is_refusal:
+            return False
+        self.failure = Failure(self.name, _reason(error, self.jobs))
+        return True
+
+
 def get(configuration: Configuration, *, store: Store | None = None) -> Run:
     """The run of this configuration, from the store or trained now."""
     store = as_store(store)
@@ -131,8 +164,9 @@ def get_all(
     """Several runs, the missing ones side by side in `jobs` processes.
 
     Unless told, that is one process per core, or 1 with a GPU. Two or three may share a GPU if its
-    memory holds them: a small model alone keeps it waiting. If some fail, the others are trained
-    and kept all the same; then a `RunsFailedError` names those that failed.
+    memory holds them: a small model alone keeps it waiting. On a cluster its workers do the work,
+    however many `jobs` says. If some runs fail, the others are trained and kept all the same; then
+    a `RunsFailedError` names those that failed. A disk that refuses ends all at once.
     """
     store = as_store(store)
     configurations = _checked_list(configurations)
@@ -260,32 +294,34 @@ class _Registered(NamedTuple):
     defenses: dict[str, type]
 
 
-class _Failure(NamedTuple):
-    """A run that failed, as text: not every error can travel from one process to another."""
-
-    name: str
-    reason: str
-
-
 def _train_side_by_side(chains: Sequence[_Chain], store: Store, jobs: int | None) -> None:
     """Train all; then, if some failed, say which and why."""
-    if jobs is None:
-        on_cpu = all(_is_on_cpu(chain) for chain in chains)
-        jobs = -1 if on_cpu else 1
-    else:
-        jobs = min(jobs, len(chains))
+    jobs = _jobs(chains, jobs)
     registered = _registered_here(chains)
-    workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    workers = Parallel(
+        n_jobs=jobs, return_as="generator_unordered", pre_dispatch=clusters.pre_dispatch()
+    )
     epochs = [chain.epochs for chain in chains]
     folder = clusters.counting_folder(store)
     with progress.shared_bar("runs", epochs, unit="epoch", folder=folder) as counts:
+        task = clusters.task(_work, folder=counts[0].file.parent)
         work = [
-            clusters.task(_work, chain, store, registered, count, jobs)
+            task(chain, store, registered, count, jobs)
             for chain, count in zip(chains, counts, strict=True)
         ]
         failures = [failure for failure in workers(work) if failure is not None]
         if failures:
             raise _failed(failures, len(chains))
+
+
+def _jobs(chains: Sequence[_Chain], asked: int | None) -> int:
+    """How many processes of this machine train; on a cluster its workers do, and none shares."""
+    if clusters.is_connected():
+        return -1
+    if asked is not None:
+        return min(asked, len(chains))
+    on_cpu = all(_is_on_cpu(chain) for chain in chains)
+    return -1 if on_cpu else 1
 
 
 def _is_on_cpu(chain: _Chain) -> bool:
@@ -294,15 +330,17 @@ def _is_on_cpu(chain: _Chain) -> bool:
 
 def _work(
     chain: _Chain, store: Store, registered: _Registered, count: progress.Count, jobs: int
-) -> _Failure | None:
+) -> Failure | None:
     """Train one chain, in whatever process; count its epochs."""
-    try:
-        with _known(registered), progress.forwarded(count.add_one):
-            _train(chain, store)
-    except Exception as error:  # The others go on; all failures are told at the end.
-        return _Failure(chain.last.configuration.name, _reason(error, jobs))
-    count.complete()  # It may have stopped early.
-    return None
+    name = chain.last.configuration.name
+    with (
+        Attempt(name, jobs) as attempt,
+        _known(registered),
+        progress.forwarded(count.add_one),
+    ):
+        _train(chain, store)
+        count.complete()  # It may have stopped early.
+    return attempt.failure
 
 
 def _reason(error: Exception, jobs: int) -> str:
@@ -315,7 +353,7 @@ def _reason(error: Exception, jobs: int) -> str:
     return f"{told} {jobs} models share the device: train fewer at a time, by jobs=1 or --jobs 1."
 
 
-def _failed(failures: Sequence[_Failure], runs: int) -> RunsFailedError:
+def _failed(failures: Sequence[Failure], runs: int) -> RunsFailedError:
     lines = "".join(f"\n- {failure.name}: {failure.reason}" for failure in failures)
     return RunsFailedError(
         f"{len(failures)} of {runs} missing runs failed. What was finished is kept and will not be "

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel
 
-from mialib import origins, progress, query, splits
+from mialib import clusters, origins, progress, query, splits
 from mialib.audits.answering import answers
 from mialib.audits.parts import Part, inputs_of, taken
 from mialib.bank import Bank
@@ -83,13 +83,15 @@ def train_references(
     jobs = training.jobs
     if jobs is None:
         jobs = -1 if query.pick_device().type == "cpu" else 1
-    work = [
-        delayed(_answers_of_one)(training.train, question, mask, training.seed + number, identity)
+    task = clusters.task(_answers_of_one)
+    # One after the other, because on a cluster each carries all records with it.
+    work = (
+        task(training.train, question, mask, training.seed + number, identity)
         for number, mask in enumerate(is_in)
-    ]
+    )
     workers = Parallel(n_jobs=jobs, return_as="generator")
     found = []
-    with progress.bar("references", total=len(work), unit="model") as advance:
+    with progress.bar("references", total=len(is_in), unit="model") as advance:
         for answered in workers(work):
             found.append(answered)
             advance()

@@ -13,6 +13,7 @@ from mialib.store import Store, as_store
 
 
 def run(chosen: argparse.Namespace) -> int:
+    _check_who_works(chosen)
     plan = plans.load(chosen.plan, chosen.profile)
     planned = plan.rows(seeds=chosen.seeds, data=chosen.data)
     store = as_store(None)
@@ -34,6 +35,14 @@ def run(chosen: argparse.Namespace) -> int:
     _say_failures(made)
     print(table(made))
     return 0
+
+
+def _check_who_works(chosen: argparse.Namespace) -> None:
+    if chosen.jobs is not None and chosen.scheduler is not None:
+        raise ValueError(
+            "--jobs says how many processes of this machine work; with --scheduler the workers of "
+            "a cluster do, as many as it has. Leave one of the two out."
+        )
 
 
 def _workers(scheduler: str | None, store: Store) -> AbstractContextManager:
@@ -101,6 +110,7 @@ def list_plans(chosen: argparse.Namespace) -> int:
 
 
 def make_bank(chosen: argparse.Namespace) -> int:
+    _check_who_works(chosen)
     sides = banks.sides(chosen.profile, chosen.experiment, data=chosen.data)
     print(f"{chosen.experiment} at {chosen.profile}: {len(sides)} reference models")
     if not data.is_here(sides[0].data):

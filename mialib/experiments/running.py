@@ -37,6 +37,7 @@ from mialib.experiments.rows import (
 )
 from mialib.query import members_then_nonmembers, pick_device
 from mialib.results.tables import RECORDS, Results
+from mialib.runs import Attempt, Failure, RunsFailedError
 from mialib.store import Store, as_store, home
 
 
@@ -67,7 +68,9 @@ def run(
 ) -> Results:
     """Do what is missing of a plan, write its results file, and return what is in it.
 
-    A training that diverges becomes a row that says so; the others go on.
+    A training that diverges becomes a row that says so; the others go on. If another error ends a
+    row, the others are made and kept all the same; then a `RunsFailedError` names those that
+    failed.
     """
     plan = plans.load(name, profile)
     store = as_store(store)
@@ -173,39 +176,65 @@ def _check_planned(plan: object, planned: object) -> None:
 def make_all(plan: Plan, work: Work, store: Store, *, jobs: int | None = None) -> None:
     """The rows side by side, by `jobs` processes; each is kept as soon as it is made.
 
-    Unless told, that is one process per core, or 1 with a GPU. The bar counts epochs, because rows
-    differ in length.
+    Unless told, that is one process per core, or 1 with a GPU; on a cluster its workers do the
+    work. The bar counts epochs, because rows differ in length. If some rows fail, the others are
+    made all the same; then a `RunsFailedError` names those that failed. A disk that refuses ends
+    all at once.
     """
     if jobs is not None:
         check_range(1, np.inf, whole=True, jobs=jobs)
     if not work.rows:
         return
-    if jobs is None:
-        on_cpu = pick_device(work.rows[0].configuration.device).type == "cpu"
-        jobs = -1 if on_cpu else 1
-    workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    jobs = _jobs(work, jobs)
+    workers = Parallel(
+        n_jobs=jobs, return_as="generator_unordered", pre_dispatch=clusters.pre_dispatch()
+    )
     title = f"{plan.name} at {plan.profile}"
     folder = clusters.counting_folder(store)
     with progress.shared_bar(title, work.epochs_by_row, unit="epoch", folder=folder) as counts:
+        task = clusters.task(_make_counted, folder=counts[0].file.parent)
         tasks = [
-            clusters.task(_make_counted, row, plan.attacks, plan.facts, store, count)
+            task(plan, row, store, count, jobs)
             for row, count in zip(work.rows, counts, strict=True)
         ]
-        for _ in workers(tasks):
-            pass  # What was made is in the store.
+        # What was made is in the store.
+        failures = [failure for failure in workers(tasks) if failure is not None]
+        if failures:
+            raise _failed(plan, failures, len(work.rows))
+
+
+def _jobs(work: Work, asked: int | None) -> int:
+    """How many processes of this machine work; on a cluster its workers do, and none shares."""
+    if clusters.is_connected():
+        return -1
+    if asked is not None:
+        return min(asked, len(work.rows))
+    on_cpu = pick_device(work.rows[0].configuration.device).type == "cpu"
+    return -1 if on_cpu else 1
 
 
 def _make_counted(
-    row: PlannedRow,
-    attacks: Sequence[str],
-    facts: Sequence[str],
-    store: Store,
-    count: progress.Count,
-) -> None:
+    plan: Plan, row: PlannedRow, store: Store, count: progress.Count, jobs: int
+) -> Failure | None:
     """Make one row, in whatever process; count its epochs."""
-    with progress.forwarded(count.add_one):
-        make_row(row, attacks, facts, store)
-    count.complete()  # It may have stopped early, or found what another row has trained.
+    name = row.configuration.name
+    with (
+        Attempt(name, jobs) as attempt,
+        progress.forwarded(count.add_one),
+    ):
+        make_row(row, plan.attacks, plan.facts, store)
+        count.complete()  # It may have stopped early, or found what another row has trained.
+    return attempt.failure
+
+
+def _failed(plan: Plan, failures: Sequence[Failure], rows: int) -> RunsFailedError:
+    lines = "".join(f"\n- {failure.name}: {failure.reason}" for failure in failures)
+    return RunsFailedError(
+        f"{len(failures)} of {rows} missing rows failed. What was finished is kept and will not be "
+        f"made again; `mialib run {plan.name} --profile {plan.profile} --finished` writes it."
+        f"{lines}",
+        {failure.name: failure.reason for failure in failures},
+    )
 
 
 def gather(plan: Plan, planned: Sequence[PlannedRow], store: Store) -> Results:

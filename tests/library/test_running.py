@@ -178,6 +178,7 @@ def test_a_full_disk_loses_no_row(tmp_path, monkeypatch):
     plan = tiny_plan()
     store = Store(tmp_path)
     planned = plan.rows(seeds=1)
+    third = PlannedRow(TINY.but(seed=9), {"defense": "Plain"})
     real = rows.write_rows
     calls = []
 
@@ -188,12 +189,40 @@ def test_a_full_disk_loses_no_row(tmp_path, monkeypatch):
         real(made, folder)
 
     monkeypatch.setattr(rows, "write_rows", full)
-    with pytest.raises(OSError, match=r"Free some space.*Nothing finished was lost"):
-        running.make_all(plan, running.missing(plan, planned, store), store, jobs=1)
+    with pytest.raises(OSError, match=r"Free some space.*Nothing finished was lost") as caught:
+        running.make_all(plan, running.missing(plan, [*planned, third], store), store, jobs=1)
+    assert str(caught.value).count("Free some space") == 1
+    assert len(calls) == 2, "the third row would train in vain"
     todo = running.missing(plan, planned, store)
     assert (len(todo.rows), todo.trainings) == (1, 0), "the models of the second row are there"
     running.make_all(plan, todo, store, jobs=1)
     assert len(running.gather(plan, planned, store)) == 2
+
+
+class Broken(Plain):
+    """A training that fails, and not by diverging."""
+
+    def prepare(self, training):
+        raise RuntimeError("a fault of one's own")
+
+
+def test_a_row_that_fails_does_not_lose_the_others(tmp_path, monkeypatch):
+    good = tiny_plan().rows(seeds=1)
+    bad = PlannedRow(TINY.defended(Broken()), {"defense": "Broken"})
+    monkeypatch.setenv("MIALIB_HOME", str(tmp_path))
+    monkeypatch.setattr(plans, "load", lambda name, profile: tiny_plan())
+    monkeypatch.setattr(small_results.TinyPlan, "rows", lambda *_, **__: [good[0], bad, good[1]])
+    store = Store(tmp_path / "store")
+    with pytest.raises(runs.RunsFailedError) as caught:
+        running.run("past", "quick", jobs=1, store=store)
+    message = str(caught.value)
+    assert message.startswith("1 of 3 missing rows failed")
+    assert "RuntimeError: a fault of one's own" in message
+    assert "mialib run tiny --profile quick --finished" in message
+    assert set(caught.value.reasons) == {bad.configuration.name}
+    todo = running.missing(tiny_plan(), [*good, bad], store)
+    assert todo.rows == [bad]
+    assert len(running.finished("past", "quick", store=store)) == 2
 
 
 def test_what_rows_share_was_trained_once(store, made):

@@ -1,5 +1,6 @@
 """Runs: made once, the same bits from the store as fresh, and a key for every difference."""
 
+import errno
 import json
 import linecache
 import pickle
@@ -745,3 +746,17 @@ def test_a_disk_that_is_full_when_the_weights_are_written_is_explained(tiny, tmp
     monkeypatch.setattr(safetensors.torch, "save_model", full)
     with pytest.raises(OSError, match=r"No space left on device\. Free some space"):
         runs.get(tiny, store=Store(tmp_path))
+
+
+def test_a_full_disk_ends_several_runs_at_once(tiny, store, monkeypatch):
+    """The others would train in vain."""
+    tried = []
+
+    def full(model, path):
+        tried.append(path)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(runs, "_save_weights", full)
+    with pytest.raises(OSError, match=r"No space left on device\. Free some space"):
+        runs.get_all([tiny, tiny.but(seed=1)], store=store, jobs=1)
+    assert len(tried) == 1
