@@ -152,8 +152,11 @@ class Item:
             f"what it shows. It can be made at {', '.join(self.plans)}."
         )
 
-    def state(self, evidence: Evidence) -> str:
-        """Whether there is evidence, and whether it is of the paper's data."""
+    def state(self, evidence: Evidence, data: str = "") -> str:
+        """Whether there is evidence, and whether it is of the paper's data.
+
+        `data` is that of one panel, where it is not the item's.
+        """
         if not self.needs_training:
             return REAL
         if evidence.profile not in self.plans:
@@ -165,7 +168,7 @@ class Item:
         experiments = profiles.load(evidence.profile).experiments
         datasets |= {experiments[experiment].data for experiment in self.banks}
         names = {_without_scaling(name) for name in datasets}
-        return REAL if names == {_without_scaling(self.data)} else STAND_IN
+        return REAL if names == {_without_scaling(data or self.data)} else STAND_IN
 
 
 def _without_scaling(dataset: str) -> str:

@@ -19,6 +19,7 @@ from functools import cache
 from math import isnan
 
 from mialib import profiles, progress, shipped
+from mialib.course.plots.spoken import with_minus_signs
 from mialib.foreign import parse_toml
 from mialib.reproductions.items import NOT_RUN, REAL, STAND_IN, Evidence, Item, Line
 from mialib.reproductions.registry import ITEMS
@@ -43,6 +44,7 @@ class LedgerRow:
     lesson: str
     section: str
     reason: str
+    data: str = ""
     legible: bool = True
     shown: bool = True
 
@@ -122,15 +124,14 @@ def _wanted(profile: str) -> list[Item]:
 
 def standings(item: Item, evidence: Evidence) -> dict[str, Standing]:
     """Each of the item's rows at the evidence's profile; nothing where nothing was run."""
-    state = item.state(evidence)
-    if state == NOT_RUN:
+    if item.state(evidence) == NOT_RUN:
         return {}
     lines = item.make(evidence).lines
     read = [evidence.results(plan) for plan in item.plans.get(evidence.profile, ())]
     return {
         row.name: Standing(
             profile=evidence.profile if item.needs_training else "any",
-            state=state,
+            state=item.state(evidence, row.data),
             line=next((line for line in lines if line.row == row.name), None),
             data=_data(item, evidence, read),
             scale=scale(read) if read or not item.banks else scale_of_banks(item, evidence),
@@ -220,12 +221,12 @@ def as_markdown(found: Sequence[Entry]) -> str:
     """The readable page."""
     parts = [
         "# The ledger",
-        "Every figure, table and quoted number of the three papers: what was printed, what this "
-        "course finds, and why the two differ. `mialib ledger --write LEDGER.md` makes this page "
-        "from the results at hand; `mialib reproduce ITEM` makes one item with its figure. A "
-        "number is *real* on the paper's own dataset, though a network or its training may be "
-        "smaller, and a *stand-in* on other data. Intervals are 95 %, over trainings and records "
-        "together.",
+        "Every figure, table and quoted number of the three papers, and one claim of a fourth: "
+        "what was printed, what this course finds, and why the two differ. `mialib ledger --write "
+        "LEDGER.md` makes this page from the results at hand; `mialib reproduce ITEM` makes one "
+        "item with its figure. A number is *real* on the paper's own dataset, though a network or "
+        "its training may be smaller, and a *stand-in* on other data. Intervals are 95 %, over "
+        "trainings and records together.",
         coverage(found),
     ]
     for paper, title in PAPERS.items():
@@ -246,7 +247,9 @@ def _section(entry: Entry) -> str:
         f"- Claim: {row.claim}",
         f"- Published: {row.published or 'only as a picture'}",
     ]
-    lines += [f"- Ours at `{told_standing(one).replace(':', '`:', 1)}" for one in entry.standings]
+    for standing in entry.standings:
+        told = with_minus_signs(told_standing(standing))
+        lines.append(f"- Ours at `{told.replace(':', '`:', 1)}")
     if not entry.standings:
         lines.append("- Ours: not run at any profile yet")
     lines.append(f"- Why it differs: {row.reason}")

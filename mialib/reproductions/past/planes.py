@@ -364,7 +364,7 @@ ITEMS = (
         name="past-fig-7",
         paper="PAST",
         shows="ℓ1 and ℓ2, with and without adaptive weights, a panel for each attack",
-        data="cifar10",
+        data="cifar100_past",
         plans={profile: (plan,) for profile, plan in TUNINGS.items()},
         make=fig_7,
     ),

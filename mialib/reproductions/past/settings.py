@@ -304,8 +304,9 @@ def _lines_of_dataset(name: str, one: Compared) -> list[Line]:
     plain = printed(**names, method="Plain")
     at = f"λ = {one.strength.lam:g}, α = {one.strength.alpha:g}"
     if one.strength.alpha != PRINTED_ALPHA:
-        strengths = " and ".join(f"λ = {lam:g}" for lam in one.ruined)
-        at += f"; α = {PRINTED_ALPHA:g} ruins a training at {strengths or 'no λ that was tried'}"
+        strengths = ", ".join(f"{lam:g}" for lam in one.ruined)
+        ruined = f"λ = {strengths}" if strengths else "no λ that was tried"
+        at += f"; α = {PRINTED_ALPHA:g} ruins a training at {ruined}"
     data = _dataset(one)
     change = one.past.paired(one.plain, "p1")
     return [
