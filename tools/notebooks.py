@@ -270,7 +270,12 @@ def _fill(client: NotebookClient, text: str) -> str:
     listed = ", ".join(f"f'''{{{expression}}}'''" for expression in expressions)
     said = _probe(client, f"import json as _json\nprint(_json.dumps([{listed}]))")
     values = iter(json.loads(said))
-    return BRACES.sub(lambda _: with_minus_signs(next(values)), text)
+    return BRACES.sub(lambda _: typeset(next(values)), text)
+
+
+def typeset(value: str) -> str:
+    """A value as the prose around it writes numbers: −0.5, and 78 % on one line."""
+    return re.sub(r"(?<=\d)%", "\N{NO-BREAK SPACE}%", with_minus_signs(value))
 
 
 def _probe(client: NotebookClient, code: str) -> str:

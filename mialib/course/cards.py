@@ -28,6 +28,7 @@ class Card(NamedTuple):
 _ONE_QUERY = "1 query per record"
 _ONE_RUN = "1 query per record, 1 training run"
 _LABELS = "predicted labels, label"
+_ONE_GRADIENT = "1 forward and 1 backward pass per record, 1 training run"
 _MANY_RUNS = "tens of training runs"
 _MANY_RUNS_ONCE = "tens of training runs, once"
 
@@ -49,17 +50,23 @@ CARDS = {
         "6 queries per record, 1 training run",
         "9 networks, one chosen",
     ),
-    "rotation (PAST)": Card(_LABELS, "a shadow", "3 queries per record", "a network"),
-    "translation (PAST)": Card(_LABELS, "a shadow", "5 queries per record", "a network"),
-    "rotation": Card(_LABELS, "a shadow", "2r + 1 queries per record", "a network per class"),
-    "translation": Card(_LABELS, "a shadow", "4d + 1 queries per record", "a network per class"),
-    "boundary": Card(_LABELS, "a shadow", "hundreds of queries per record", "a threshold"),
-    "gradient ℓ1": Card(
-        "weights, label", "a shadow", "1 forward and 1 backward pass per record", "a threshold"
+    "rotation (PAST)": Card(
+        _LABELS, "a shadow", "3 queries per record, 1 training run", "a network"
     ),
-    "gradient ℓ2": Card(
-        "weights, label", "a shadow", "1 forward and 1 backward pass per record", "a threshold"
+    "translation (PAST)": Card(
+        _LABELS, "a shadow", "5 queries per record, 1 training run", "a network"
     ),
+    "rotation": Card(
+        _LABELS, "a shadow", "2r + 1 queries per record, 1 training run", "a network per class"
+    ),
+    "translation": Card(
+        _LABELS, "a shadow", "4d + 1 queries per record, 1 training run", "a network per class"
+    ),
+    "boundary": Card(
+        _LABELS, "a shadow", "hundreds of queries per record, 1 training run", "a threshold"
+    ),
+    "gradient ℓ1": Card("weights, label", "a shadow", _ONE_GRADIENT, "a threshold"),
+    "gradient ℓ2": Card("weights, label", "a shadow", _ONE_GRADIENT, "a threshold"),
     "trajectory": Card(
         "outputs of every checkpoint, label",
         "a shadow with its checkpoints",

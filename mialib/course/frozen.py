@@ -58,12 +58,13 @@ class Frozen:
     """A view at some of its positions.
 
     `together` says that every combination of the stops is there; otherwise one control moves at a
-    time.
+    time. `whole` says that the notebook has no further position.
     """
 
     stops: tuple[Stops, ...]
     frames: tuple[Frame, ...]
     together: bool
+    whole: bool
     note: str = ""
 
 
@@ -206,8 +207,14 @@ def freeze(explorer: Explorer) -> Frozen:
     for at in _places(stops):
         position = _position(by_name, at)
         frames.append(Frame(at, position, explorer.view(**position)))
-    note = NEEDS_THE_NOTEBOOK if isinstance(explorer, TrainThisPoint) else ""
-    return Frozen(stops, tuple(frames), together=_are_together(stops), note=note)
+    in_the_notebook = prod(len(_values(control)) for control in explorer.controls.values())
+    return Frozen(
+        stops,
+        tuple(frames),
+        together=_are_together(stops),
+        whole=len(frames) == in_the_notebook,
+        note=NEEDS_THE_NOTEBOOK if isinstance(explorer, TrainThisPoint) else "",
+    )
 
 
 # Their files.
@@ -229,6 +236,7 @@ def _written(frozen: Frozen, folder: Path, number: int) -> dict:
     """Write a view's pictures, and say what stands in the index."""
     return {
         "together": frozen.together,
+        "whole": frozen.whole,
         "note": frozen.note,
         "controls": [
             {"label": one.label, "stops": one.texts, "start": one.start} for one in frozen.stops

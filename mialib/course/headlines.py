@@ -180,14 +180,18 @@ def counted(changes: Sequence[Estimate]) -> str:
     """How many changes rise, fall and are undecided, as a sentence says it.
 
     >>> counted([Estimate(0.2, 0.1, 0.3), Estimate(0.0, -0.1, 0.1)])
-    'rises after 1, falls after 0 and is undecided after 1 of the 2 starts'
+    'rises after 1 and is undecided after 1 of the 2 starts'
+    >>> counted([Estimate(0.2, 0.1, 0.3), Estimate(0.4, 0.2, 0.6)])
+    'rises after all 2 starts'
     """
     found = [words(one) for one in changes]
-    undecided = len(found) - found.count("higher") - found.count("lower")
-    return (
-        f"rises after {found.count('higher')}, falls after {found.count('lower')} and is "
-        f"undecided after {undecided} of the {len(found)} starts"
-    )
+    verbs = {"higher": "rises", "lower": "falls"}
+    said = [verbs.get(word, "is undecided") for word in found]
+    if len(set(said)) == 1:
+        return f"{said[0]} after all {len(said)} starts"
+    kinds = [kind for kind in ("rises", "falls", "is undecided") if kind in said]
+    *others, last = (f"{kind} after {said.count(kind)}" for kind in kinds)
+    return f"{', '.join(others)} and {last} of the {len(said)} starts"
 
 
 def _pair(name: str, one: Results, other: Results) -> list[str]:

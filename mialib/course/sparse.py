@@ -90,13 +90,14 @@ class Networks:
             if name not in without
         }
 
-    def labels(self) -> dict[str, list[str]]:
-        """What to write beside the points, where there is room: from the last on."""
+    def labels(self, *, also: Results | None = None) -> dict[str, list[str]]:
+        """What to write beside the points, where there is room: from the last on, and at `also`."""
         labels = {}
         for name, some in self.kinds().items():
-            step = len(some) if name.startswith("pruned") else 1 + len(some) // 5
+            step = len(some) if name.startswith("pruned") else 1 + (len(some) + 1) // 5
             labels[name] = [
-                "" if (len(some) - 1 - k) % step else _label(one) for k, one in enumerate(some)
+                _label(one) if one is also or (len(some) - 1 - k) % step == 0 else ""
+                for k, one in enumerate(some)
             ]
         for factors in {shape.factors for shape in self.butterflies}:
             alike = [shape for shape in self.butterflies if shape.factors == factors]

@@ -143,7 +143,7 @@ widgets.explore(letter_view, letter=widgets.slider(1, 20, start=1, step=1, label
 
 # %% [markdown]
 # Sliders need a running kernel. When you open a saved notebook, or have restarted the kernel, an old slider moves and nothing follows, or a line says
-# that its model was not found: run the notebook again. On the web pages of the course they move by themselves.
+# that its model was not found: run the notebook again. On the web pages of the course they need no kernel.
 #
 # *Without a kernel*: a member that is caught, a non-member that is accused, and one that is left alone.
 

@@ -58,7 +58,7 @@ for name, accuracy in rows:
 
 # %% [markdown]
 # **What to see.** On its members the target is right {{rows[0][1]['train']:.1%}} of the time, on non-members
-# {{rows[0][1]['test']:.1%}}. The shadow, with {{rows[1][1]['train']:.1%}} and {{rows[1][1]['test']:.1%}}, behaves alike, though not equally well, and
+# {{rows[0][1]['test']:.1%}}. The shadow ({{rows[1][1]['train']:.1%}} and {{rows[1][1]['test']:.1%}}) is not equally good, but it behaves alike, and
 # that is why it is useful. Over {{len(plain)}} trainings the accuracy on non-members is {{plain.accuracy()}}, and that on members
 # is never below {{min(row.accuracy['train'] for row in plain.rows):.1%}}.
 
@@ -175,8 +175,8 @@ then, last = target.traced[full], target.traced[-1]
 # {{curve[0]:.2f}} to {{curve[-1]:.2f}}, and the two {{"move together, as the paper says" if correlation > 0.9 else "do not move together as the paper says"}} (correlation {{correlation:.2f}}).
 # That is one training, so take it as a description; the paper's figure, ResNet-18 on CIFAR-10, prints no number.
 #
-# Over {{len(plain)}} trainings the gap at the end is {{plain.loss_gap()}}. Does the gap wait until training is nearly perfect? At epoch {{then['epoch']}} the model was
-# right on {{then['train_accuracy']:.0%}} of its members, and the gap was {{gap[full]:.2f}}. What did the later epochs buy? They changed the accuracy on non-members by
+# Over {{len(plain)}} trainings the gap at the end is {{plain.loss_gap()}}. In your training {{"more" if gap[full] > gap[-1] / 2 else "less"}} than half of the
+# final gap was there at epoch {{then['epoch']}} ({{gap[full]:.2f}}), when the model was right on {{then['train_accuracy']:.0%}} of its members. The later epochs changed the accuracy on non-members by
 # {{last['test_accuracy'] - then['test_accuracy']:+.2f}}, and the advantage by {{curve[-1] - curve[full]:+.2f}}.
 
 # %% [markdown]
@@ -263,7 +263,7 @@ show(figure, name="01_roc")
 # %% [markdown]
 # **What to see.** The areas are nearly the same, {{result.auc.value:.2f}} and {{imagined.auc.value:.2f}}. But at 1 % false alarms
 # the loss attack catches {{result.tpr_at_1_percent.value:.1%}} of the members, and the imagined one
-# {{imagined.tpr_at_1_percent.value:.1%}}. Equal areas, and yet the curves cross: the linear plot shows that they differ, the
+# {{imagined.tpr_at_1_percent.value:.1%}}. The curves cross: the linear plot shows that they differ, the
 # logarithmic one by how much below 1 %.
 #
 # That is why the course reports the TPR at a low FPR beside every AUC. Here are all three numbers of the loss attack, with the repeats.
@@ -405,7 +405,8 @@ checks.check_verdict_at_a_prior(verdict_at_a_prior)
 # - What an accusation is worth depends on the prior, too: where members are rare, most of the accused are non-members.
 #
 # ## What this does not show
-# - The curves are of one target and one shadow; only the numbers that name {{len(plain)}} trainings include the training.
+# - The curves of the letters are of one target and one shadow; only the numbers that name {{len(plain)}} trainings include the training.
+#   The curves of the photographs are of {{len(together)}} trainings.
 # - That gap and advantage move together in a training does not make the one the cause of the other. Notebooks 06 to 09
 #   change the gap on purpose and look again.
 # - The loss attack treats every record alike. Some records are easy for every model; attacks that know this (notebook 05)

@@ -82,7 +82,8 @@ def five_scores(p: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
 
 # %%
 ours = five_scores(softmax(logits), labels)
-print({name: round(float(np.median(scores)), 3) for name, scores in ours.items()})
+for name, scores in ours.items():
+    print(f"{name:<17} median {np.median(scores):.3g}")
 
 # %% [markdown]
 # The library has the same scores under the same names. They must agree.

@@ -190,7 +190,7 @@ headlines.repeats(smooth, "loss", "max confidence", *learned)
 # **What to see.** On the smoothed model PAST's network, still without the label, is *{{words(smooth.between("neural (PAST)", "loss", "auc"))}}* than
 # the loss by AUC. At 1 % false alarms it catches {{smooth.tpr("neural (PAST)", fpr=0.01).value:.1%}} of the members where the loss catches
 # {{smooth.tpr("loss", fpr=0.01).value:.1%}} (*{{words(corner["neural (PAST)"])}}*). The discriminator, which we meet below, catches
-# {{smooth.tpr("discriminator", fpr=0.01)}}.
+# {{smooth.tpr("discriminator", fpr=0.01).value:.1%}} (*{{words(corner["discriminator"])}}*).
 #
 # A defense that is measured by thresholds alone may have learned to fool thresholds. Measure it by networks, too.
 #
@@ -238,11 +238,15 @@ for number in range(4):
 # %% [markdown]
 # Move the **number of shadows** and watch the three rows. *Think*: which AUC should not care?
 
+# %%
+means = {k: {row: statistics.student(aucs[k]) for row, aucs in found.items()} for k in counts}
+every = [mean for of_k in means.values() for mean in of_k.values()]  # the axis holds them all
+
 
 # %%
 def shadows_view(shadows: int) -> plots.Picture:
-    means = {row: statistics.student(aucs[shadows]) for row, aucs in found.items()}
-    return plots.comparison({"AUC": means}, label=f"AUC at k = {shadows}", chance=0.5)
+    label = f"AUC at k = {shadows}"
+    return plots.comparison({"AUC": means[shadows]}, label=label, chance=0.5, room_for=every)
 
 
 # %%
@@ -252,7 +256,7 @@ widgets.explore(shadows_view, shadows=widgets.steps(counts, start=1, label="numb
 # *Without a kernel*: all positions at once.
 
 # %%
-series = {row: {f"k = {k}": statistics.student(found[row][k]) for k in counts} for row in rows}
+series = {row: {f"k = {k}": means[k][row] for k in counts} for row in rows}
 picture = plots.comparison(series, label="AUC, mean over four targets", chance=0.5)
 show(picture, name="03_shadows")
 last = {row: series[row]["k = 5"] for row in rows}
@@ -364,7 +368,7 @@ def noise_response(p: np.ndarray, w: np.ndarray) -> np.ndarray:
 checks.check_noise_response(noise_response)
 
 # %% [markdown]
-# <details><summary>Hint 1</summary>A small step moves R by its slope times the step. Which slope has R where its value is p?</details>
+# <details><summary>Hint 1</summary>A small step moves R by its slope times the step. What slope does R have where its value is p?</details>
 #
 # <details><summary>Hint 2</summary>
 #

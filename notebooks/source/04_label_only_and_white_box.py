@@ -172,6 +172,8 @@ past_rotation = {r: played.play(rotations(three[r], "past")) for r in r_values}
 translation = {d: played.play(translations(ring[d])) for d in d_values}
 past_translation = played.play(translations(ring[1], "past"))
 counting = {r: played.play(count_attack(within[r])) for r in r_values}
+turned_or_moved = (rotation, past_rotation, counting, translation)
+reached = [one.auc for by_size in turned_or_moved for one in by_size.values()]
 
 # %% [markdown]
 # Move **r**, the largest angle, and **d**, the length of the shifts. Watch whether any row passes the gap attack, whose row is shaded.
@@ -189,8 +191,13 @@ def label_only_view(r: int, d: int) -> plots.Picture:
         "translation (PAST), d = 1": past_translation,
     }
     areas = {name: result.auc for name, result in rows.items()}
-    label = f"AUC at r = {r}, d = {d}"
-    return plots.comparison({"AUC": areas}, label=label, chance=0.5, mark="gap attack (1 query)")
+    return plots.comparison(
+        {"AUC": areas},
+        label=f"AUC at r = {r}, d = {d}",
+        chance=0.5,
+        mark="gap attack (1 query)",
+        room_for=reached,
+    )
 
 
 # %%
@@ -325,8 +332,8 @@ areas = {name: plain.auc(attack) for name, attack in seen.items()}
 
 # %%
 white = played.play(attacks.GradientNorm("l2"))
-in_your_training = [one.auc.value for one in (gap_attack, loss_attack, white)]
-print("AUC in your training (label, outputs, weights):", np.round(in_your_training, 3))
+for what, one in {"label": gap_attack, "outputs": loss_attack, "weights": white}.items():
+    print(f"AUC in your training, {what:<8}{one.auc.value:.3f}")
 show(plots.comparison({"AUC": areas}, label="AUC", chance=0.5), name="04_ends")
 smooth = base.find(defense="LabelSmoothing")
 more = {what: plain.between("gradient ℓ2", "loss", what) for what in ("advantage", "auc", "tpr")}
@@ -352,7 +359,7 @@ headlines.repeats(undefended, "correctness", "loss", "gradient ℓ1", "gradient 
 # **What to see.** On real photographs (CIFAR-10, the course's small CNN, {{len(undefended)}} trainings) the AUC is
 # {{undefended.auc("correctness").value:.3f}} for the label, {{undefended.auc("loss").value:.3f}} for the outputs and {{undefended.auc("gradient ℓ2").value:.3f}}
 # for the weights. But the order is no law: compared with the loss, the gradient's advantage is *{{words(smooth.between("gradient ℓ2", "loss"))}}* on the smoothed letters of
-# notebook 02 ({{smooth.between("gradient ℓ2", "loss")}}) and *{{words(tuned.between("gradient ℓ2", "loss"))}}* on photographs that PAST has tuned
+# notebook 02 ({{smooth.between("gradient ℓ2", "loss")}}) and *{{words(tuned.between("gradient ℓ2", "loss"))}}* on photographs after PAST, the defense of notebook 08
 # ({{tuned.between("gradient ℓ2", "loss")}}). And this is *one* white-box score; the weights may hold more than a norm reveals.
 
 # %% [markdown]

@@ -2,7 +2,7 @@
 # title: Reference attacks
 # question: What does one record look like to models that held it and to models that did not, and whom does that give away?
 # goals:
-#   - compare a record's two worlds, IN and OUT, and build LiRA, RMIA and Attack R on them
+#   - compare a record's two worlds, IN and OUT, and build LiRA and RMIA on them
 #   - read an attack where false alarms are rare, with enough non-members to do so
 #   - say how many reference models an attack needs, and what γ is for
 #   - find the records that are at risk whoever the target is
@@ -106,7 +106,7 @@ show(three, name="05_worlds")
 # **What to see.** In the first row φ is {{three.numbers[f'out at {most}']:.1f}} on average in the OUT models and {{three.numbers[f'in at {most}']:.1f}} in
 # the IN models: a stranger to whoever has not seen it. In the middle the means are {{three.numbers[f'out at {middle}']:.1f}} and
 # {{three.numbers[f'in at {middle}']:.1f}}, and the histograms overlap. The last, a non-member, is easy for everyone
-# ({{three.numbers[f'out at {easy}']:.1f}} and {{three.numbers[f'in at {easy}']:.1f}}): nobody can tell whether it was in, and the loss attack would accuse it.
+# ({{three.numbers[f'out at {easy}']:.1f}} and {{three.numbers[f'in at {easy}']:.1f}}): being in or out changes little, and the loss attack would accuse it.
 
 # %% [markdown]
 # ## LiRA from scratch
@@ -143,7 +143,7 @@ print(f"LiRA: AUC {metrics.auc(ours, is_member):.3f}, loss: {metrics.auc(phi[0],
 
 # %% [markdown]
 # The library does it without the loop: sums over models under a mask. Its **offline** form needs no IN models, so the references can be trained
-# before anyone knows which record will be asked about. It asks how far the target lies in the upper tail of OUT: $-\log \Pr[Z > \varphi]$, with $Z$ drawn from the curve of OUT.
+# before anyone knows which record will be asked about. It asks how far the target lies in the upper tail of OUT: $-\log(\Pr[Z > \varphi])$, with $Z$ drawn from the curve of OUT.
 
 # %% [markdown]
 # ## RMIA from scratch
@@ -206,8 +206,8 @@ reached = {name: in_turn(scores, holds) for name, scores in pooled.items()}
 plain_loss, lira = reached["loss (Attack P)"], reached["LiRA online"]
 
 # %% [markdown]
-# **What to see.** On the right, where accusations are rare, the curves fan out. At 1 % false alarms the loss catches
-# {{plain_loss.tpr_at_1_percent.value:.1%}} of the members, hardly more than a coin would, and online LiRA {{lira.tpr_at_1_percent.value:.1%}}. Attack R and offline LiRA
+# **What to see.** In the right picture the curves fan out towards the left, where accusations are rare. At 1 % false alarms the loss catches
+# {{plain_loss.tpr_at_1_percent.value:.1%}} of the members (a coin: 1 %), and online LiRA {{lira.tpr_at_1_percent.value:.1%}}. Attack R and offline LiRA
 # ask nearly the same question, so their lines lie close together.
 #
 # In numbers:
@@ -332,7 +332,7 @@ tied = {g: float((scores == 1).mean()) for g, scores in by_gamma.items()}
 # %% [markdown]
 # **What to see.** From γ = 1 to 2 the TPR at 0.1 % goes from {{corner[1.0]:.1%}} to {{corner[2.0]:.1%}}. At γ = 1, {{tied[1.0]:.1%}} of all scores are tied at exactly 1:
 # these records beat the whole population, and no threshold parts them, so a rate of 0.1 % may be out of reach altogether. A larger γ spreads the top
-# out: at γ = 2, {{tied[2.0]:.1%}} are tied.
+# out: at γ = 2, {{f"{tied[2.0]:.1%}" if tied[2.0] else "none"}} are tied.
 
 # %% [markdown]
 # ## Slips of the reference code, measured
@@ -433,7 +433,8 @@ moved = {name: past[name].value - bare[name].value for name in ways}
 # catches {{on_photographs['loss (Attack P), undefended'].tpr_at_0_1_percent.value:.2%}} and LiRA {{on_photographs['LiRA online, undefended'].tpr_at_0_1_percent.value:.1%}}. PAST changes the AUC of the
 # loss by {{moved['loss (Attack P)']:+.2f}}, that of LiRA by {{moved['LiRA online']:+.2f}} and that of RMIA by {{moved['RMIA, γ = 2']:+.2f}}: judge a defense by every attack.
 #
-# ({{len(found['undefended'].bank)}} targets in turn, with fewer references than the letters have.)
+# Online LiRA's AUC minus that of the loss is {{bare['LiRA online'].value - bare['loss (Attack P)'].value:.2f}} here and {{lira.auc.value - plain_loss.auc.value:.2f}} on the letters, where it has more references.
+# ({{len(found['undefended'].bank)}} targets in turn.)
 
 # %% [markdown]
 # ## Who is at risk?
@@ -492,7 +493,7 @@ def attack_for(references: int, number: str) -> str:
 checks.check_attack_for(attack_for)
 
 # %% [markdown]
-# <details><summary>Hint</summary>For the AUC, read the figure by number of references at both ends. Then ask who must be right about the *surest* records with two values per world.</details>
+# <details><summary>Hint</summary>For the AUC, read the figure by number of references at both ends. Then ask who must be right about the <em>surest</em> records with two values per world.</details>
 #
 # <details><summary>Solution</summary>
 #

@@ -17,7 +17,7 @@
 # A model leaks because it treats its members better than non-members: it overfits. Against overfitting there are old and cheap remedies. The PAST paper wants to beat five of them. Of ℓ1 and ℓ2 it
 # says: "if not all parameters contribute equally to the risk of leaking sensitive information, the uniform penalties can lead to a suboptimal tradeoff between model utility and privacy" (Section 1).
 #
-# Before anybody improves on them, let us see what they do. There are six, each with one idea and one knob:
+# Before anybody improves on them, let us see what they do. We take these five and early stopping; each has one idea and one knob:
 #
 # | defense | what it changes | its knob |
 # |---|---|---|
@@ -308,7 +308,7 @@ gentle = smooth[weakest].paired(plain, "highest", "auc")
 corner = smooth[weakest].paired(plain, "highest", "tpr", fpr=0.01)
 
 # %% [markdown]
-# **What to see.** Label smoothing does harm from the start: with ε = {{weakest:g}} the strongest attack's AUC is already higher ({{gentle}}), and its TPR at 1 % FPR is *{{verdict(corner)}}*. At their
+# **What to see.** Label smoothing does harm from the start: with ε = {{weakest:g}} the strongest attack's AUC already changes by {{gentle}}, and the highest TPR at 1 % FPR is *{{verdict(corner)}}*. At their
 # strongest, most defenses leave little to attack and little to use. What matters lies between.
 
 # %% [markdown]
@@ -373,7 +373,7 @@ knows = np.mean([row.accuracy["train"] for row in smooth[worst].rows])
 beta, hard = list(arms["confidence penalty"].items())[-1]
 change = {attack: hard.paired(plain, "advantage", attack) for attack in simple.attacks}
 moved = {attack: change[attack] for attack in sorted(change, key=lambda a: change[a].value)}
-what = f"change of the advantage under the confidence penalty, β = {beta:g}"
+what = f"change of the advantage under the confidence penalty (β = {beta:g})"
 show(plots.comparison({"penalty": moved}, label=what, dotted="no change"), name="06_fooled")
 weaker = [attack for attack, change in moved.items() if change.high < 0]
 stronger = [attack for attack, change in moved.items() if change.low > 0]
@@ -423,7 +423,7 @@ print(f"P1 where it won {scores.max(axis=0).mean():.3f}, in the others {np.mean(
 
 # %% [markdown]
 # ## On photographs
-# Three strengths of each on CIFAR-10, with the course's small CNN. *Stopped early* ends after a fixed epoch, because these runs have no validation records.
+# Three strengths of each on CIFAR-10, with the course's small CNN; notebook 08 has ℓ1. *Stopped early* ends after a fixed epoch, because these runs have no validation records.
 
 # %%
 simple_ones = ["dropout", "label smoothing", "confidence penalty", "ℓ2", "stopped early"]
@@ -523,7 +523,7 @@ checks.check_ship(ship)
 # - P1 hides whether privacy was paid for with accuracy. Promise an accuracy instead, and choose on records that you do not report on.
 #
 # ## What this does not show
-# - Small letters, one small network. Where training is long and data plenty, regularisers may cost more, and smoothing may behave.
+# - Small letters and 3,000 photographs, each with one small network. Where training is long and data plenty, regularisers may cost more, and smoothing may behave.
 # - Which defense is best. Strengths lie far apart, so no two rows of the table have the same accuracy. What happens between two strengths, we do not know.
 # - The highest of {{len(simple.attacks)}} noisy numbers is a little too high, for all rows alike.
 # - One shadow per target. The reference attacks of notebook 05 may find more, above all where early stopping ended the shadow at another epoch than the target.

@@ -98,7 +98,7 @@ for name, values in {"γ": gamma, "γ^2.5": gamma**2.5, "as printed, ^2.5": as_p
 
 # %% [markdown]
 # With absolute values the exponent 2.5 makes the weights 1, 1, 5.66 and 0. As printed, one of the four is not a number,
-# and the others are wrong, too, because signed values cancel in the mean. We follow the code.
+# and two are wrong, because signed values cancel in the mean. We follow the code.
 #
 # Then three whole steps on scikit-learn's digits, ours and the library's: they must give the same weights.
 
@@ -158,7 +158,7 @@ headlines.beside(yours["after"], focused, "loss")
 
 # %% [markdown]
 # The loss attack on your model had an advantage of {{yours["before"].advantage.value:.2f}} before tuning, and has
-# {{yours["after"].advantage.value:.2f}} after it. In {{len(focused)}} trainings it went from {{plain.advantage("loss").value:.2f}} to {{focused.advantage("loss").value:.2f}}, with {{n:,}} members and {{n:,}} non-members.
+# {{yours["after"].advantage.value:.2f}} after it. The mean of {{len(focused)}} trainings went from {{plain.advantage("loss").value:.2f}} to {{focused.advantage("loss").value:.2f}}, with {{n:,}} members and {{n:,}} non-members.
 
 # %% [markdown]
 # ## Was it the penalty?
@@ -284,7 +284,7 @@ renewed = {arm: np.nanmean([one.value for one in row]) for arm, row in moved.ite
 
 # %% [markdown]
 # **What to see.** Both claims hold here: in an average epoch of PAST {{renewed["PAST"]:.0%}} of the top fifth is new (uniform ℓ1 {{renewed["uniform ℓ1"]:.0%}}, λ = 0 {{renewed["λ = 0"]:.0%}}). Under PAST the last layer's mean sensitivity falls from
-# {{level["PAST"][0].value:.4f}} to {{level["PAST"][-1].value:.4f}}. But uniform ℓ1, which knows nothing of sensitivity, brings it to {{level["uniform ℓ1"][-1].value:.4f}}.
+# {{level["PAST"][0].value:.4f}} before tuning to {{level["PAST"][-1].value:.4f}}. But uniform ℓ1, which knows nothing of sensitivity, brings it to {{level["uniform ℓ1"][-1].value:.4f}}.
 
 # %% [markdown]
 # ## α: how sharply to focus
@@ -327,7 +327,7 @@ sharper = {what: sharpest.paired(uniform, what) for what in ("accuracy", "mean")
 show(figures.arm_curves(panels, x=along, xlabel="α"), name="08_alpha")
 
 # %% [markdown]
-# **What to see.** At λ = {{standard.lam:g}}, the mean advantage at α = {{along[-1]:g}} is *{{verdict(sharper["mean"])}}* compared with α = 0 ({{sharper["mean"]}}). The accuracy is *{{verdict(sharper["accuracy"])}}*. The curve
+# **What to see.** At λ = {{standard.lam:g}}, the mean advantage of the attacks at α = {{along[-1]:g}} is *{{verdict(sharper["mean"])}}* compared with α = 0 ({{sharper["mean"]}}). The accuracy is *{{verdict(sharper["accuracy"])}}*. The curve
 # shows only the α that ruined no training; at α = {{alphas[-1]:g}}, over all λ, {{sum(ruined[lam, alphas[-1]] for lam in lambdas)}} of {{sum(len(everything[lam, alphas[-1]]) for lam in lambdas)}} trainings are ruined.
 #
 # That says nothing against α = 2.5 in the paper's network, which is deeper and has normalisations. It does say that α and λ must be found for each model.
@@ -381,7 +381,7 @@ weak_area = grid[lambdas[0], standard.alpha].paired(plain, "highest", "auc")
 
 # %% [markdown]
 # ### Train a point of your own
-# Set **λ** and **α** where no dot is, and press the button: your device tunes target and shadow, and all attacks follow. Then move the **threshold**.
+# Set **λ** and **α** to new values, and press the button: your device tunes target and shadow, and all attacks follow. Then move the **threshold**.
 # *Think*: which quantile would you take if a false accusation is costly?
 
 # %%

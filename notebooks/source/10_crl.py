@@ -307,7 +307,9 @@ def centers_view(alpha_rcl: float, tau_rcl: float, lam: float) -> plots.Picture:
         "test accuracy": {name: accuracy[key] for name, key in rows.items()},
         "highest advantage": {name: highest[key] for name, key in rows.items()},
     }
-    return plots.comparison(series, label="accuracy, advantage", mark="CRL, these centers")
+    axes = {"label": "accuracy or advantage", "dotted": "an advantage of 0"}
+    room = [*accuracy.values(), *highest.values()]  # The axis stays as the sliders move.
+    return plots.comparison(series, mark="CRL, these centers", room_for=room, **axes)
 
 
 # %%
@@ -444,7 +446,7 @@ cost, gain = imp_strong.paired(strong, "accuracy"), imp_strong.paired(strong, "h
 soft = relaxed.find(defense="RelaxLoss", alpha=1.0, form="crl")
 steps = {
     "soft label alone, instead of the official loss": (soft, relaxloss_1),
-    "+ normalised logits (ImpRelaxLoss)": (imp, soft),
+    "+ normalised logits": (imp, soft),  # which is ImpRelaxLoss
     "+ inert centers": (inert, imp),
     "+ acting centers, instead": (chosen, imp),
     "all of it, instead of the official RelaxLoss": (chosen, relaxloss_1),
@@ -455,8 +457,8 @@ verbs = [verdict(gain) for gain in gains.values()]
 headlines.pairs(steps)
 
 # %% [markdown]
-# Read the column *highest advantage*. Normalised logits are *{{verbs[1]}}*, inert centers *{{verbs[2]}}* and acting ones *{{verbs[3]}}*. All of CRL, compared
-# with the official RelaxLoss at the same α, is *{{verbs[4]}}* here, where the half that chose the setting counts, too.
+# Read the column *highest advantage*. With normalised logits it is *{{verbs[1]}}*, with inert centers *{{verbs[2]}}* and with acting ones *{{verbs[3]}}*. With all of CRL, compared
+# with the official RelaxLoss at the same α, it is *{{verbs[4]}}* here, where the half that chose the setting counts, too.
 #
 # ### Published beside ours
 # CRL's Table 1a has CIFAR-10, a ResNet-18 and 15,000 members; ours are letters and a small network, so compare directions, not values. *RelaxLoss*

@@ -131,11 +131,11 @@ assert torch.allclose(flat(model), flat(library), atol=1e-5)
 # %% [markdown]
 # ## Mixup and MMD from scratch
 # **Mixup** trains on $s x_i + (1 - s) x_j$, a mixture of two members, with their labels in the same shares; $s$ comes from a Beta($a$, $a$) distribution. **MMD** (maximum mean discrepancy) is
-# a distance between two *clouds* of points, here the outputs on members and on non-members, by a kernel $k(a, b) = e^{-\lVert a - b \rVert^2 / 2}$:
+# a distance between two *clouds* of points, here the outputs on members and on *others*, non-members. It takes a kernel, $k(a, b) = e^{-\lVert a - b \rVert^2 / 2}$, which is 1 where two points agree and near 0 where they are far apart:
 #
-# $$\mathrm{MMD}^2 = \overline{k(\text{members})} + \overline{k(\text{others})} - 2\,\overline{k(\text{members}, \text{others})}.$$
+# $$\mathrm{MMD}^2 = \bar{k}(\text{members}, \text{members}) + \bar{k}(\text{others}, \text{others}) - 2\,\bar{k}(\text{members}, \text{others}).$$
 #
-# A bar is a mean over all pairs. Between epochs, while the accuracies on both differ by 0.03 or more, a second pass lowers $\lambda \cdot \mathrm{MMD}^2$ between each
+# A bar is a mean over all pairs of points, one from each cloud. Between epochs, while the accuracies on both differ by 0.03 or more, a second pass lowers $\lambda \cdot \mathrm{MMD}^2$ between each
 # batch and one of non-members *of the same classes*.
 
 
@@ -265,7 +265,7 @@ families = {
     "Mixup+MMD": {f"λ {s:g}" if s else "mixup": one for s, one in both.items()},
     "MMD alone": {f"λ {s:g}": one for s, one in mmd.items()},
     "distillation": {f"τ {t:g}": one for t, one in distilled.items()},
-    "DMP": dmp,
+    "DMP": {kind: dmp[kind] for kind in ("synthetic", "all", "selected")},
     "DP-SGD": {f"σ {s:g}": one for s, one in private.items()},
 }
 
@@ -297,10 +297,11 @@ show(picture, name="11_tradeoff")
 # In numbers (n = {{int(plain.is_member.sum()):,}} + {{int((~plain.is_member).sum()):,}}; DP-SGD learns at a rate of {{private[1.0].rows[0].settings["lr"]}}, all others at {{plain.rows[0].settings["lr"]}}):
 
 # %%
-shown = {"undefended": plain, "AdvReg, α 3": advreg[3.0], "mixup alone": both[0.0]}
-shown |= {"Mixup+MMD, λ 3": both[3.0], "MMD alone, λ 3": mmd[3.0]}
-shown |= {f"distillation, τ {t:g}": one for t, one in distilled.items()}
-shown |= {"DMP, all": dmp["all"], "DP-SGD, σ 0.3": private[0.3], "DP-SGD, σ 1": private[1.0]}
+shown = {"undefended": plain, "AdvReg, α = 3": advreg[3.0], "mixup alone": both[0.0]}
+shown |= {"Mixup+MMD, λ = 3": both[3.0], "MMD alone, λ = 3": mmd[3.0]}
+shown |= {f"distillation, τ = {t:g}": one for t, one in distilled.items()}
+shown |= {"DMP, all": dmp["all"]}
+shown |= {f"DP-SGD, σ = {s:g}": private[s] for s in (0.3, 1.0)}
 headlines.settings(shown, against=plain)
 
 # %% [markdown]
@@ -309,7 +310,7 @@ headlines.settings(shown, against=plain)
 # %%
 duels = {
     "mixup alone − undefended": (both[0.0], plain),
-    "DMP, all − Mixup+MMD, λ 10": (dmp["all"], both[10.0]),
+    "DMP, all − Mixup+MMD, λ = 10": (dmp["all"], both[10.0]),
     "DMP, selected − DMP, all": (dmp["selected"], dmp["all"]),
     "DMP, synthetic − DMP, all": (dmp["synthetic"], dmp["all"]),
 }
@@ -407,10 +408,10 @@ own, all_attacks = 2 * last[f"α = {max(advreg):g}"] - 1, strong.highest()  # 2 
 relaxed = results("relaxed", PROFILE)
 starts = {
     "undefended": plain,
-    "RelaxLoss, α 0.5": relaxed.find(defense="RelaxLoss", **vars(RelaxLoss(alpha=0.5))),
-    "CRL, α_rce 0.5": relaxed.find(defense="CRL", **vars(CRL(alpha_rce=0.5))),
-    "AdvReg, α 1": advreg[1.0],
-    "Mixup+MMD, λ 3": both[3.0],
+    "RelaxLoss, α = 0.5": relaxed.find(defense="RelaxLoss", **vars(RelaxLoss(alpha=0.5))),
+    "CRL, α_rce = 0.5": relaxed.find(defense="CRL", **vars(CRL(alpha_rce=0.5))),
+    "AdvReg, α = 1": advreg[1.0],
+    "Mixup+MMD, λ = 3": both[3.0],
 }
 
 # %%
@@ -430,7 +431,7 @@ counted = {
 leaks = [statistics.standing(some[0.0])["highest"] for some in tuned.values()]
 
 # %% [markdown]
-# **What to see.** With λ = 0 the first defense is gone: from every start the highest advantage ends at {{min(leaks):.2f}} to {{max(leaks):.2f}}. With λ = 0.0003 P1
+# **What to see.** With λ = 0 the first defense is gone: from every start the highest advantage ends at {{min(leaks):.2f}} to {{max(leaks):.2f}}. With λ = 0.0003, P1
 # {{counted[3e-4]}}. With λ = 0.001, which the authors used on CIFAR-10, it {{counted[1e-3]}}.
 
 # %%

@@ -330,7 +330,7 @@ levels = [one.by_seed("defense_level") for one in rounds]
 significant = sum(metrics.significant(some, levels[0]) for some in levels[1:])
 
 # %% [markdown]
-# **What to see.** Our slope is {{points(ours)}} over {{len(dense)}} seeds: {{words(ours, lower="it falls", higher="it rises", same="it may fall, stay flat or rise, so we do not know")}}. Its difference from −3.25 is {{words(beyond, lower="significant", higher="significant", same="not significant")}}.
+# **What to see.** Our slope is {{points(ours)}} over {{len(dense)}} seeds: {{words(ours, lower="the line falls", higher="the line rises", same="the line may fall, stay flat or rise, so we do not know")}}. The difference from −3.25 is {{words(beyond, lower="significant", higher="significant", same="not significant")}}.
 # Our dense network has an accuracy of {{100 * dense.accuracy().value:.1f}} %, the paper's 87.5 %.
 #
 # The paper calls a change *significant* when mean ± standard deviation is disjoint from that of the dense network. By this rule the change is significant in {{significant}} of our {{len(found.pruned)}} rounds; exercise 12.2 asks how good the rule is.
@@ -367,9 +367,9 @@ answer = words(
 # So we make dense networks worse in two dull ways: **stopped early** after a few epochs, or built **narrow**. And one more sparse kind, **pruned at once**, which removes as much in a single round. **Predict**: will sparse networks lie above the dense ones?
 
 # %%
-plane = {"star": sparse.place(dense), "labels": found.labels()}
-show(figures.defense_panels(found.points(), **plane), name="12_matched")
 rival = sparse.nearest(last, found.stopped)
+plane = {"star": sparse.place(dense), "labels": found.labels(also=rival)}
+show(figures.defense_panels(found.points(), **plane), name="12_matched")
 early = {what: rival.paired(dense, what) for what in ("accuracy", "defense_level")}
 
 # %% [markdown]
@@ -398,7 +398,7 @@ named = {f"{sparse.called(one)} − {sparse.called(other)}": (one, other) for on
 headlines.pairs(named)
 
 # %% [markdown]
-# With {{len(pairs)}} rows, one interval in twenty misses by chance. There are two honest ways out: widen every interval for so many comparisons (**Bonferroni**), or ask one question of all rows together.
+# One interval in twenty misses by chance, and here are {{len(pairs)}} rows of them. There are two honest ways out: widen every interval for so many comparisons (**Bonferroni**), or ask one question of all rows together.
 
 # %%
 wider = partial(statistics.bonferroni, comparisons=len(pairs), repeats=len(dense))

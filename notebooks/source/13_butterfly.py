@@ -371,8 +371,8 @@ learned = np.mean([row.accuracy["train"] for row in sparsest.rows])
 
 # %% [markdown]
 # ## At equal accuracy
-# Once more the caveat of notebook 12: the same authors call a comparison without fixed accuracy misleading, because sparsity, privacy *and error* rise together. So each butterfly now meets the *dense* network that is nearest in accuracy,
-# found on records that no attack is asked about; and likewise the nearest round of IMP. **Predict** what is left of the differences.
+# Once more the caveat of notebook 12: the same authors call a comparison without fixed accuracy misleading, because sparsity, privacy *and error* rise together. So each butterfly now meets the *dense* network that is nearest in accuracy:
+# stopped early, narrow, or *retrained* (the rounds of notebook 12, in which nothing was pruned). Likewise it meets the nearest round of IMP. The nearest is found on records that no attack is asked about. **Predict** what is left of the differences.
 
 # %%
 partners = {"dense, nearest accuracy": found.without_zeros(), "IMP, nearest accuracy": found.pruned}
@@ -477,7 +477,7 @@ checks.check_apply_factor(apply_factor)
 # %% [markdown]
 # ### Exercise 13.2: protected, or only worse? · difficulty 2/5 · about 10 minutes
 # Judge a comparison by its two intervals, as the tables above give them: by how much a network's highest advantage, and its accuracy, exceed those of another one. Answer "protects", "leaks more", "paid with accuracy" or "we do not know".
-# Then judge the last two lines of both tables with your function. Does the paper's sentence, *similar trade-offs as IMP*, hold on letters? On photographs?
+# Then judge the last two lines of both tables with your function. (An end that is printed as 0.000 has a sign: `matched` for letters and `beside` for photographs have all its digits.) Does the paper's sentence, *similar trade-offs as IMP*, hold on letters? On photographs?
 
 
 # %%
@@ -514,7 +514,7 @@ checks.check_judge(judge)
 #
 # ## What this does not show
 # - The paper's setting: CIFAR-10, 14,000 members, 300 epochs, dense networks of 87.5 % accuracy, and rates that were tuned for each butterfly (profile `paper` has them). Ours share one recipe.
-# - {{len(dense)}} seeds on one draw of records; attackers with several shadows (notebook 05).
+# - More than {{len(dense)}} seeds, and other draws of the records; attackers with several shadows (notebook 05).
 # - Times on a GPU, or with kernels written for butterflies.
 #
 # ## References

@@ -69,7 +69,7 @@ own, printed, exchanged, _ = (dot.value for dot in rotation.evidence.estimates.v
 # the grading. But a network that never saw the shadow, fitted on the *target*, has {{exchanged:.2f}} on the shadow's records: what differs is the records.
 # Averaged over both roles, grading itself {{rotation.verb}} the advantage ({{rotation.effect}}).
 #
-# Three bits leave little to learn by heart.
+# The network sees three bits of a record: whether each of the three copies is classified rightly. They leave little to learn by heart.
 #
 # ### A threshold that the attacker does not have
 # The next networks have dropout. A training prints its mean loss while half of the hidden units are switched off and the weights still move; an
@@ -86,7 +86,7 @@ lines = yeom.evidence.thresholds
 # {{yeom.estimate('as it should be').value:.3f}} with the one from a shadow. Against the shadow's threshold, the log's {{yeom.verb}} it: {{yeom.effect}}.
 #
 # ### An attacker who was not told of the defense
-# RelaxLoss keeps the training loss near α. **Predict** whom a threshold calls that comes from an undefended shadow.
+# RelaxLoss keeps the training loss near α. **Predict** whom a threshold from an undefended shadow calls members.
 
 # %%
 undefended = relaxed.find(defense="Plain")
@@ -103,7 +103,7 @@ cut = adaptive.evidence.thresholds
 
 # %% [markdown]
 # ## Statistics that leak
-# Which records may shape a mean or a deviation?
+# Which records may shape a mean or a deviation? (φ is the confidence on a scale without edges, notebook 05; IN and OUT are the references that were trained with the record and without it.)
 #
 # | | the text says | the code does | where |
 # |---|---|---|---|
@@ -165,8 +165,8 @@ with_ties = metrics.auc(right[0], plain.is_member)
 show(figures.difference_view(ties), name="15_ties")
 
 # %% [markdown]
-# **What to see.** The right curve runs from corner to corner and has {{ties.estimate('as it should be').value:.2f}}. The other has two points, ends where the second
-# begins, and has {{ties.estimate('as coded').value:.2f}}: below chance, from the same scores ({{ties.trainings}} trainings). A score without ties, such as the loss, loses nothing.
+# **What to see.** The right curve runs from corner to corner and has {{ties.estimate('as it should be').value:.2f}}. The other has two points, ends at the first record that is classified
+# wrongly, and has {{ties.estimate('as coded').value:.2f}}: below chance, from the same scores ({{ties.trainings}} trainings). A score without ties, such as the loss, loses nothing.
 
 # %%
 order = differences.order(plain)
@@ -318,7 +318,7 @@ checks.check_report(report)
 #     }
 # ```
 #
-# Would you ask for all four to be mended? The first two turn a verdict. The third moves the mean by {{twice.effect.value:.3f}}, and moves every defense alike. Of the fourth we know that it made no
+# Would you ask for all four to be mended? The first two turn a verdict. The third moves the mean by {{twice.effect.value:.3f}}, and a table in which every line counts twice still compares like with like. Of the fourth we know that it made no
 # significant difference here, on letters ({{augmentation.effect}}); that is not a proof that it never does.
 # </details>
 
@@ -327,7 +327,7 @@ checks.check_report(report)
 # - A printed number belongs to the code that made it. Before you compare with one, find repository and commit.
 # - Ask three questions: on whose records was it graded, did the attacker know of the defense, and what was counted?
 # - A slip is not an effect: {{len(changes)}} of {{len(found)}} numbers changed. The plain shadow moved the advantage by {{adaptive.effect.value:+.2f}}, dropped ties the AUC by
-#   {{ties.effect.value:+.2f}}; grading on its own records moved the rotation attack by {{rotation.effect.value:+.2f}}.
+#   {{ties.effect.value:+.2f}}; grading on its own records {{rotation.verb}} the rotation attack's advantage.
 # - Compare like with like: the same records, the same trainings, one thing changed.
 #
 # ## What this does not show

@@ -83,7 +83,7 @@ print(report.summary())
 
 # %% [markdown]
 # ## Can this be believed?
-# This section comes before every result, because an AUC proves nothing by itself. Three questions:
+# The report has this section before its tables of attacks, because an AUC proves nothing by itself. Three questions:
 #
 # 1. **Could we tell members from non-members without the model?** A *blind baseline*, a classifier that sees inputs and labels and never the model, should be at 0.5.
 # 2. **What would chance do with so few records?** The *null band*: shuffle who is a member, and see where 95 % of the AUCs fall.

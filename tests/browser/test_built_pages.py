@@ -5,10 +5,12 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from bs4 import BeautifulSoup
 
 import made_up_lesson
 import notebooks
 from mialib.course import widgets
+from pages import ears, frame
 
 PAGES = ["index", *(one.name for one in notebooks.lessons()), made_up_lesson.NAME, "ledger"]
 WIDE = {"width": 1280, "height": 900}
@@ -87,6 +89,18 @@ def test_the_other_scheme_has_contrast_too(browser, built, viewport, scheme):
     path = built / f"{made_up_lesson.NAME}.html"
     with Visit(browser, path, viewport=viewport, color_scheme=scheme) as visit:
         assert violations(visit.page) == []
+
+
+def test_a_space_between_words_for_ears_and_an_element_is_heard(browser, tmp_path):
+    words = BeautifulSoup("<p>ℓ1 <em>at</em></p>", "html.parser")
+    ears.mend(words)
+    path = tmp_path / "space.html"
+    path.write_text(f"<style>{frame.STYLE}</style>{words}", encoding="utf-8")
+    with Visit(browser, path) as visit:
+        session = visit.context.new_cdp_session(visit.page)
+        nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    heard = [node["name"]["value"] for node in nodes if node["role"]["value"] == "StaticText"]
+    assert sorted(heard) == [" ", "L1", "at"]
 
 
 def shown(page, slider: str) -> str:

@@ -68,7 +68,7 @@ def test_a_table_of_settings_has_a_dash_where_nothing_is_known():
     picture.draw(figure)
     gap, change, little = figure.axes
     assert [text.get_text() for text in gap.texts] == ["1.00", "0.50", "0.70", "–"]
-    assert [text.get_text() for text in change.texts] == ["-0.200", "+0.500", "–", "–"]
+    assert [text.get_text() for text in change.texts] == ["−0.200", "+0.500", "–", "–"]
     assert [text.get_text() for text in little.texts] == ["+0.000", "–", "–", "–"]
 
 

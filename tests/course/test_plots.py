@@ -9,7 +9,16 @@ from matplotlib.figure import Figure
 from mialib import metrics
 from mialib.course import plots
 from mialib.course.plots import spoken
-from mialib.course.plots.palette import COLORS, DEFENSES, RANDOM, SENSITIVE, UNIFORM, look_of
+from mialib.course.plots.palette import (
+    ATTACKS,
+    COLORS,
+    CURVES,
+    DEFENSES,
+    RANDOM,
+    SENSITIVE,
+    UNIFORM,
+    look_of,
+)
 from mialib.course.plots.pieces import band_of
 from mialib.course.plots.tables import draw_cells
 from mialib.estimates import Estimate
@@ -59,6 +68,20 @@ def test_a_comparison_of_differences_does_not_speak_of_chance():
     assert picture.caption == "Change with 95 % intervals; dotted: no difference."
     assert "chance" not in picture.alt
     assert PICTURES["comparison"]().caption.endswith("dotted: chance; shaded: R.")
+
+
+def test_comparisons_at_all_positions_of_a_slider_share_one_axis():
+    every = [Estimate(0.6, 0.5, 0.7), Estimate(0.9, 0.2, 1.0)]
+    limits = set()
+    for one in every:
+        figure = Figure()
+        plots.comparison({"AUC": {"loss": one}}, label="AUC", chance=0.5, room_for=every).draw(
+            figure
+        )
+        limits.add(figure.axes[0].get_xlim())
+    ((low, high),) = limits
+    assert low < 0.2
+    assert high > 1
 
 
 def test_a_curve_with_gaps_says_where_it_has_values():
@@ -168,6 +191,18 @@ def test_a_defense_has_its_familys_colour_at_any_place_of_a_picture():
     assert colors["ℓ1"] == look_of("uniform ℓ1", 7)[0] == UNIFORM
     assert colors["dropout (p)"] == RANDOM
     assert colors["else"] == COLORS[0]
+
+
+def test_an_attack_keeps_its_colour_from_picture_to_picture():
+    scores = (np.array([0.1, 0.9]), np.array([False, True]))
+    curves = Figure()
+    plots.roc({"LiRA online": scores, "RMIA, γ = 2": scores, "mine": scores}).draw(curves)
+    lines = Figure()
+    plots.lines([1, 2], {"RMIA": [0, 1]}, xlabel="x", ylabel="y").draw(lines)
+    online, rmia, mine, _ = curves.axes[0].lines  # and chance
+    assert rmia.get_color() == lines.axes[0].lines[0].get_color() == ATTACKS["RMIA"][0]
+    assert online.get_color() == ATTACKS["LiRA"][0]
+    assert mine.get_color() == CURVES[2][0]
 
 
 TOGETHER = [  # in one figure

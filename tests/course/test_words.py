@@ -256,6 +256,11 @@ def test_an_alt_text_can_be_read_aloud(name):
         ("|w|, |∂G/∂w|, a | b", "the size of w, the size of partial G/partial w, a | b"),
         ("ε < 0.7, <Bank>", "ε less than 0.7, <Bank>"),
         ("as in Fig. 2a (Eq. 3)", "as in figure 2a (equation 3)"),
+        ("verified 2026-11-09, 978-3-31", "verified 9 November 2026, 978-3-31"),
+        ("difficulty 2/5, √(C / 2)", "difficulty 2 of 5, the square root of (C slash 2)"),
+        ("difficulty 2/5 · 1.1/2", "difficulty 2 of 5 · 1.1/2"),
+        ("–", "dash"),
+        ("– as a pause – and –: none", "– as a pause – and dash: none"),
     ],
 )
 def test_words_for_ears(written, said):
@@ -275,7 +280,9 @@ def test_signs_that_would_be_spelled_out_or_lost_are_found():
     assert stumbles("1e-06, [-0.1], 3–5, a < b, |w|, γ^2") == {
         *("e-06", "-0", "3–5", "<", "|w|", "^"),
     }
-    assert stumbles("1 × 10 to the −6, low-FPR, 2e5, <Bank>, a | b") == set()
+    assert stumbles("–: a / b, 2026-11-18, 2/5 ") == {"–:", "/", "6-11-1", "2/5"}
+    assert stumbles("–") == {"–"}
+    assert stumbles("1 × 10 to the −6, low-FPR, 2e5, <Bank>, a | b, a – b, 1/τ") == set()
 
 
 # A fold's words are Markdown after an empty line alone; before it, "`" is a backtick.
@@ -284,7 +291,8 @@ RAW_FOLD = re.compile(r"</summary>(?!\n\n)(.*?)</details>", re.S)
 
 @each_lesson
 def test_no_markup_is_left_as_it_is_in_a_fold(lesson):
-    assert "`" not in "".join(RAW_FOLD.findall(prose(lesson.name)))
+    folds = "".join(RAW_FOLD.findall(prose(lesson.name)))
+    assert not re.findall(r"`|\*\w[^*]*\*", folds)
 
 
 def test_raw_folds_are_found():
@@ -321,6 +329,10 @@ def test_formulas_of_the_glossary_can_be_read_aloud():
         (r"\nabla_x \ell = W^\top", "the gradient with respect to x of ell equals W transposed"),
         (r"\hat W, \overline{p}, \Phi^{-1}(a)", "W hat, p bar, Φ inverse (a)"),
         (r"\log_2 N, \sqrt{2/\pi}", "log base 2 N, the square root of 2 over π"),
+        (
+            r"\begin{bmatrix} 1 & 1 \\ 1 & -1 \end{bmatrix}",
+            "[the matrix with rows 1, 1; 1, minus 1]",
+        ),
         (r"\frac{a + b}{c}", "the fraction a plus b, over c, end of fraction"),
     ],
 )
@@ -341,6 +353,13 @@ def test_words_of_a_formula(latex, words):
 )
 def test_a_negative_number_keeps_its_sign_when_it_is_read_aloud(filled, said):
     assert with_minus_signs(filled) == said
+
+
+def test_a_percentage_of_the_run_looks_as_in_the_prose_around_it():
+    assert (
+        notebooks.typeset("from -3.5% to 78%")
+        == "from −3.5\N{NO-BREAK SPACE}% to 78\N{NO-BREAK SPACE}%"
+    )
 
 
 # Where a word is introduced.

@@ -21,7 +21,10 @@ LOST = re.compile(
     r"(?<=\d)e[+−-]\d+"  # "one e zero six"
     r"|(?<![\w.])-\d"  # "zero point one" for [-0.1
     r"|\d–\d"  # "three five" for 3–5
-    r"|(?<!\S)[<>]=?(?!\S)"
+    r"|^–$|(?<!\S)–:"  # nothing, for an empty cell and for what the dash in it means
+    r"|\d-\d\d-\d"  # "dash" twice in a date
+    r"|(?<!\S)(?:[<>]=?|/)(?!\S)"
+    r"|(?<!\S)\d/\d(?![\w/])"  # "slash"
     r"|\|[^|\s]+\|"
     r"|[\^²³$]"
 )

@@ -291,6 +291,15 @@ def test_buttons_are_grouped_named_and_one_of_each_group_is_chosen(made_up):
     assert [box.legend.get_text() for box in two.select("fieldset")] == ["λ", "α"]
 
 
+def test_the_page_says_what_more_the_notebook_has(made_up):
+    one, two, three = (seen(group) for group in made_up.select(".explore"))
+    assert "Frozen at 25 positions." in one
+    assert "In the notebook it moves freely." in one
+    assert "All 6 positions." in two
+    assert "freely" not in two
+    assert "In the notebook they all move freely." in three
+
+
 def test_each_frame_has_one_rule_that_shows_it(made_up):
     rules = re.findall(r"#slider-\d.*\{display:block\}", str(made_up.style))
     assert len(rules) == len(set(rules)) == len(made_up.select(".explore figure"))

@@ -41,7 +41,7 @@ def _is_code(text: NavigableString) -> bool:
 
 
 def _mended(text: str) -> str:
-    """Words that follow each other are said together, for the space between two pairs is lost."""
+    """Words that follow each other are said together, in one breath."""
     found = re.findall(r"^\s+|\S+\s*", text)
     runs = groupby(found, key=lambda word: _would_stumble(word.rstrip()))
     return "".join(

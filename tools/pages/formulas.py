@@ -127,8 +127,13 @@ def _said(element: Element) -> str:
     if kind == "mover":
         return _covered(*(_said(part) for part in parts))
     if kind == "mtable":
-        return "the matrix with rows " + "; ".join(_said(row) for row in parts)
+        return "the matrix with rows " + "; ".join(_cells(row) for row in parts)
     return _name(parts) or _row(parts)
+
+
+def _cells(row: Element) -> str:
+    """With a comma between 1 and −1, which would be said as a difference."""
+    return ", ".join(_said(cell).strip() for cell in row)
 
 
 def _token(element: Element) -> str:

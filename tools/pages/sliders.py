@@ -58,6 +58,9 @@ def _hint(frozen: dict) -> str:
     freely = "In the notebook it moves freely."
     if len(frozen["controls"]) > 1:
         freely = "In the notebook they all move freely."
+    if frozen["whole"]:
+        count = f"All {len(frozen['frames'])} positions."
+        freely = ""
     return " ".join(part for part in (count, moving, freely, frozen["note"]) if part)
 
 

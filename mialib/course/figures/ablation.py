@@ -30,7 +30,7 @@ from mialib.course.plots.pieces import (
     triple,
     value_of,
 )
-from mialib.course.plots.spoken import listed, spoken
+from mialib.course.plots.spoken import listed, spoken, with_minus_signs
 from mialib.course.plots.tables import draw_cells
 from mialib.course.plots.tradeoff import write_labels
 from mialib.estimates import Estimate
@@ -247,6 +247,7 @@ def _draw_setting_table(
     )
     for text, sure in zip(axes.texts, is_sure[~np.isnan(table)], strict=True):
         text.set_fontweight("bold" if sure else "normal")
+        text.set_text(with_minus_signs(text.get_text()))
     for row, column in np.argwhere(np.isnan(table)):
         axes.text(column + 0.5, row + 0.5, "–", ha="center", va="center", color=COLOR["chance"])
 

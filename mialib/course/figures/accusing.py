@@ -57,7 +57,8 @@ def accusations(
         f"{CROWD:,} candidates, {prior:.2g} of them members, {counts[0, 0]:,.0f} members and "
         f"{counts[1, 0]:,.0f} others are accused; {told}.",
         caption="Left: what lies left of the line is called a member."
-        f"{left_edge(members, non_members)} Right: a crowd of {CROWD:,} candidates at this prior.",
+        f"{left_edge(members, non_members)} Right: a crowd of {CROWD:,} candidates at this prior; "
+        "the darker, the larger a share of its row.",
         size=(9.0, 2.9),
         numbers={
             "right": float(right),

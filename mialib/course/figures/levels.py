@@ -174,6 +174,8 @@ def defense_panels(
             _draw_kind(axes, percent[name], look_of(name, place))
             _draw_star(axes, dense)
             axes.set_title(name)
+        for axes in grid[-columns:]:  # The lowest of each column: below some a cell is empty.
+            axes.tick_params(labelbottom=True)
         _frame(grid[0], [*all_points, dense])
         for axes, (name, points) in zip(grid, percent.items(), strict=True):
             texts = [*(labels or {}).get(name, ()), *[""] * len(points)][: len(points)]

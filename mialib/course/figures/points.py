@@ -40,6 +40,7 @@ CHOSEN = "chosen, in the table"
 # Places in the palette; the second colour is the shadow's, whose threshold is drawn below.
 LOOKS = {YOURS: 2, CHOSEN: 3}
 BARS = 20
+ROOM = 1.7  # height of the axes over the tallest bar: the legend stands above bars and thresholds
 WIDTH = 8.3  # of both pictures, in inches
 HIGH = 3.4  # the upper one
 LOW = 2.9  # the lower one
@@ -270,7 +271,7 @@ def point_calls(point: Point, attack: str, *, quantile: float) -> Picture:
         histogram, table, log = figure.subplots(1, 3, width_ratios=[1.7, 1, 1])
         _draw_ranks(histogram, shares_below(scores), is_member)
         shadow = {"color": COLOR["shadow"], "linestyle": LINE["shadow"]}
-        histogram.axvline(1 - fitted.share, **shadow, label="shadow's threshold")
+        histogram.axvline(1 - fitted.share, ymax=1 / ROOM, **shadow, label="shadow's threshold")
         histogram.legend(loc="upper left", fontsize=9)
         keep_room_for_titles(histogram, lines=2)
         frame_confusion(table)
@@ -281,7 +282,7 @@ def point_calls(point: Point, attack: str, *, quantile: float) -> Picture:
 
     def moving(figure: FigureBase) -> None:
         histogram, table, log = axes_of(figure)
-        histogram.axvline(1 - calls.share, color=COLOR["mark"])
+        histogram.axvline(1 - calls.share, ymax=1 / ROOM, color=COLOR["mark"])
         title = f"{point.name} ({point.origin}), attack: {attack}\n{calls.spoken()}"
         moving_title(histogram, title, fontsize=9)
         fill_confusion(table, calls.tpr, calls.fpr, members, non_members)
@@ -298,7 +299,7 @@ def point_calls(point: Point, attack: str, *, quantile: float) -> Picture:
         caption=f"{capital(attack)}, {members:,} + {non_members:,} records: of {calls.members:,} + "
         f"{calls.non_members:,} called members, {calls.members:,} are. {calls.spoken()}. Members "
         "blue, non-members orange and hatched; dashed, and open on the ROC: the shadow's own "
-        f"threshold ({fitted.spoken()}).",
+        f"threshold ({fitted.spoken()}); dotted: bars of an attack that tells nothing.",
         size=(WIDTH, LOW),
         numbers={
             "tpr": calls.tpr,
@@ -321,7 +322,7 @@ def _draw_ranks(axes: Axes, shares: np.ndarray, is_member: np.ndarray) -> None:
     chance = {"color": COLOR["chance"], "linestyle": LINE["chance"], "linewidth": 1.2}
     axes.axhline(is_member.sum() / BARS, **chance)
     _, tallest = axes.get_ylim()
-    axes.set(xlim=(0, 1), ylim=(0, 1.7 * tallest))  # The legend stands above the bars.
+    axes.set(xlim=(0, 1), ylim=(0, ROOM * tallest))
     axes.set(xlabel="share of records that score lower", ylabel="records")
 
 

@@ -110,11 +110,17 @@ def promise(reached: Mapping[str, Reach], *, epsilon: float, delta: float) -> Pi
         "non-members cleared against members missed, by the best of all attacks. Hatched is what "
         f"ε = {epsilon:.3g} rules out, above a TPR of {bounds}. {told}.",
         caption=f"The best of all attacks, and, hatched, what ε = {epsilon:.3g} rules out. "
-        f"δ = {delta:g}; thin lines: what is sure (95 %, for all points and attacks together).",
+        f"δ = {_written(delta)}; thin lines: what is sure (95 %, for all points and attacks "
+        "together).",
         size=(7.6, 4.5),
         numbers=numbers,
         steady=("promise", *reached),
     )
+
+
+def _written(delta: float) -> str:
+    """A small number without an exponent: 0.00001."""
+    return np.format_float_positional(delta, trim="-")
 
 
 def _numbers(reached: Mapping[str, Reach], epsilon: float, delta: float) -> dict[str, float]:
@@ -194,8 +200,8 @@ def ceilings(
         alt=f"ROC curves on logarithmic axes, a panel for each of {listed(reached)}. Hatched is "
         f"what the guarantee rules out. {told}.",
         caption="The best of all attacks, under the ceiling of the guarantee; dashed, what its one "
-        f"ε at δ = {delta:g} allows. Thin lines: what is sure (95 %, for all points and attacks "
-        "together).",
+        f"ε at δ = {_written(delta)} allows. Thin lines: what is sure (95 %, for all points and "
+        "attacks together).",
         size=(7.6, 3.3),
         numbers=numbers,
     )

@@ -30,7 +30,7 @@ from scipy.stats import norm
 from mialib.course.plots.palette import COLOR, COLORS, CURVES, LINE, MARKERS, group
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import joint_legend, name_rows
-from mialib.course.plots.spoken import listed, spoken
+from mialib.course.plots.spoken import listed, spoken, with_minus_signs
 
 # Colour and marker of each kind of module.
 KIND = {
@@ -350,7 +350,7 @@ def two_normals(*, gap: float, member: float, non_member: float, fpr: float) -> 
         gaps = np.linspace(0, 4, 201)
         _draw_by_gap(right, gaps, norm.cdf((norm.ppf(fpr) * non_member + gaps) / member) - fpr)
         right.plot(gap, advantage, "o", color=COLOR["mark"], markersize=7)
-        right.set_title(f"advantage {advantage:z.2f}")
+        right.set_title(with_minus_signs(f"advantage {advantage:z.2f}"))
 
     return Picture(
         draw,

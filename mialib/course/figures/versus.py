@@ -42,6 +42,7 @@ PALE = 0.3  # the strength of what is not chosen
 FEW = 3  # Up to so many points, each has a marker.
 WIDE = 20  # times as high as low: then the axis is logarithmic
 TICKS = 5
+BELOW_LEGEND = 0.74  # of the height: so far up reach the thresholds
 
 
 def effects(differences: Sequence[Difference]) -> Picture:
@@ -179,7 +180,7 @@ def _draw_losses(axes: Axes, evidence: Losses, chosen: Mapping[str, bool]) -> No
     for variant, threshold in evidence.thresholds.items():
         color, _, line = LOOKS[variant]
         style = {"color": color, "linestyle": line, "alpha": _alpha(chosen[variant])}
-        axes.axvline(threshold, linewidth=2.2, label=variant, **style)
+        axes.axvline(threshold, ymax=BELOW_LEGEND, linewidth=2.2, label=variant, **style)
     axes.set_ylim(top=1.7 * axes.get_ylim()[1])  # room for the legend above the bars
     frame = {"frameon": True, "edgecolor": "none", "framealpha": 0.95, "borderaxespad": 0.1}
     axes.legend(fontsize=9, loc="upper left", ncols=2, columnspacing=1.0, **frame)

@@ -6,7 +6,7 @@ lines(epochs, {"loss attack": estimates}, xlabel="epoch", ylabel="advantage")
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ from matplotlib.figure import FigureBase
 from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import ArrayLike
 
-from mialib.course.plots.palette import COLOR, COLORS, CURVES, LINE, MARKERS, group
+from mialib.course.plots.palette import COLOR, COLORS, LINE, MARKERS, curve_of, group
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import (
     Band,
@@ -44,12 +44,14 @@ def comparison(
     log: bool = False,
     title: str = "",
     roles: Mapping[str, str] | None = None,
+    room_for: Sequence[Estimate] = (),
 ) -> Picture:
     """Estimates with their intervals, one row for each name and one marker for each series.
 
     `mark` shades a row. A dotted line stands at `chance`; `dotted` says what it means, "no
     difference" where differences are drawn. `log` is for ratios. A series that is in `roles` has
-    that role's colour: {"members caught": "member"}.
+    that role's colour: {"members caught": "member"}. The axis has room for the estimates in
+    `room_for`, too: with those of all positions a slider's pictures share one axis.
     """
     rows = list(dict.fromkeys(name for estimates in series.values() for name in estimates))
     cells = {
@@ -68,6 +70,8 @@ def comparison(
             middle = rows.index(mark)
             axes.axhspan(middle - 0.45, middle + 0.45, color=COLOR["shade"], zorder=0)
         axes.axvline(chance, color=COLOR["chance"], linestyle=LINE["chance"])
+        if room_for:
+            _make_room(axes, room_for)
         axes.set_xlabel(label)
         if log:
             _use_log_ticks(axes)
@@ -110,6 +114,12 @@ def _draw_estimates(
     axes.errorbar(band.value, y, xerr=band.errors(), label=name, **style)
 
 
+def _make_room(axes: Axes, estimates: Sequence[Estimate]) -> None:
+    """Widen the axis as if these were drawn, too."""
+    band = band_of(estimates)
+    axes.plot([band.low.min(), band.high.max()], [0, 0], linestyle="none")
+
+
 def _use_log_ticks(axes: Axes) -> None:
     """A logarithmic axis whose ticks are written as numbers, not as powers."""
     axes.set_xscale("log")
@@ -149,7 +159,7 @@ def lines(
         axes = figure.subplots()
         named = []
         for place, (name, band) in enumerate(bands.items()):
-            color, line = (COLOR[name], LINE[name]) if roles else CURVES[place]
+            color, line = (COLOR[name], LINE[name]) if roles else curve_of(name, place)
             marker = MARKERS[place] if len(x) <= FEW else None
             label = group(name) if roles else name.replace("_", "-")
             style = {"marker": marker, "markersize": 4, "label": label}
@@ -206,7 +216,7 @@ def _scale(axes: Axes, x: np.ndarray, log: str) -> None:
     if log and len(x) <= FEW:
         axes.set_xticks(x, [f"{tick:g}" for tick in x])
     elif not log and (x == x.round()).all():
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
 
 
 def _course(name: str, band: Band) -> str:

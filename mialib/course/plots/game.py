@@ -11,7 +11,7 @@ from matplotlib.figure import FigureBase
 from numpy.typing import ArrayLike
 
 from mialib import metrics
-from mialib.course.plots.palette import COLOR, CURVES, HATCH, LINE, group
+from mialib.course.plots.palette import COLOR, CURVES, HATCH, LINE, curve_of, group
 from mialib.course.plots.picture import Picture
 from mialib.course.plots.pieces import write_plain_ticks
 from mialib.course.plots.spoken import capital, listed
@@ -52,7 +52,7 @@ def roc(attacks: Mapping[str, tuple[ArrayLike, ArrayLike]], *, floor: float = 1e
     def draw(figure: FigureBase) -> None:
         linear, log = figure.subplots(1, 2)
         for axes in (linear, log):
-            _draw_rocs(axes, {f"{name}, AUC {areas[name]:.2f}": curves[name] for name in curves})
+            _draw_rocs(axes, curves, areas)
             roc_axes(axes, axes is log, floor)
         legend = log.get_legend_handles_labels()
         figure.legend(*legend, loc="outside lower center", ncols=min(len(curves), 3))
@@ -69,9 +69,11 @@ def roc(attacks: Mapping[str, tuple[ArrayLike, ArrayLike]], *, floor: float = 1e
     )
 
 
-def _draw_rocs(axes: Axes, curves: Mapping[str, Any]) -> None:
-    for (label, curve), (color, line) in zip(curves.items(), CURVES, strict=False):
+def _draw_rocs(axes: Axes, curves: Mapping[str, Any], areas: Mapping[str, float]) -> None:
+    for place, (name, curve) in enumerate(curves.items()):
+        color, line = curve_of(name, place)
         some = _fewer(len(curve.fpr))
+        label = f"{name}, AUC {areas[name]:.2f}"
         axes.plot(curve.fpr[some], curve.tpr[some], color=color, linestyle=line, label=label)
 
 

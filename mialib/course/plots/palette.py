@@ -34,6 +34,16 @@ CURVES = (
     ("#56B4E9", (0, (5, 1))),
     ("#000000", (0, (7, 1, 1, 1))),  # A dotted line is chance.
 )
+# An attack that stands in several pictures has one colour and line, by the name in a lesson.
+ATTACKS = {
+    "loss": CURVES[0],
+    "Attack R": CURVES[1],
+    "LiRA offline": CURVES[2],
+    "LiRA, pooled variance": CURVES[2],
+    "RMIA": CURVES[3],
+    "LiRA": CURVES[4],
+    "LiRA online": CURVES[4],
+}
 # Colour and marker of the first, second, … series of points. Black comes last: it is the mark of
 # the undefended model.
 COLORS = (
@@ -130,6 +140,20 @@ def look_of(name: str, place: int) -> tuple[str, str]:
         if known in DEFENSES:
             return DEFENSES[known]
     return COLORS[place % len(COLORS)], MARKERS[place % len(MARKERS)]
+
+
+def curve_of(name: str, place: int) -> tuple[str, Any]:
+    """Colour and line of an attack; of any other curve, those of its place in the picture.
+
+    What stands behind a name in brackets or after a comma does not count.
+
+    >>> curve_of("RMIA, γ = 2", 0) == curve_of("RMIA", 4)
+    True
+    """
+    for known in (name, name.partition(" (")[0], name.partition(", ")[0]):
+        if known in ATTACKS:
+            return ATTACKS[known]
+    return CURVES[place]
 
 
 def darker(color: str) -> str:

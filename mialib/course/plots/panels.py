@@ -145,7 +145,7 @@ def scatter(
     return Picture(
         draw,
         alt=f"{len(points)} panels of points, {across} along, {upward} up. {_told(points)}.",
-        caption=f"{capital(upward)} against {across}; thin crosses: 95 % intervals where there are "
+        caption=f"{capital(upward)} against {across}; thin lines: 95 % intervals where there are "
         "any.",
         size=(8.0, 0.9 + height * rows_of(len(points), columns)),
         numbers=numbers_of_points(_by_number(points), "x", "y"),

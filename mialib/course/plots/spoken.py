@@ -11,6 +11,7 @@
 """
 
 import re
+from calendar import month_name
 from collections.abc import Iterable, Mapping
 from math import isnan
 
@@ -66,8 +67,9 @@ def aloud(text: str) -> str:
     """A text for ears: what a speech program would spell out or lose is written as it is said.
 
     espeak-ng reads "ℓ1" as "letter two one one three one", "$" as "dollar" and "N²" as "N two"; the
-    hyphens of "1e-05" and "[-0.1, 0.2]", "<", "^" and "|" it does not say at all. Of "√(" it says
-    "square", and it stops for breath after "Fig."
+    hyphens of "1e-05" and "[-0.1, 0.2]", "<", "^", "|", the slash of "a / b" and a dash that fills
+    a cell it does not say at all. Of "√(" it says "square", of the hyphens in a date "dash", and it
+    stops for breath after "Fig."
     """
     for written, said in SAID:
         text = written.sub(said, text)
@@ -85,6 +87,11 @@ def _power_aloud(match: re.Match) -> str:
     return f" × 10 to the {sign}{match[2]}"
 
 
+def _date_aloud(match: re.Match) -> str:
+    year, month, day = (int(part) for part in match.groups())
+    return f"{day} {month_name[month]} {year}"
+
+
 def with_minus_signs(text: str) -> str:
     """A hyphen before a number as a minus sign: read aloud, "[-0.1, 0.2]" loses its hyphen."""
     return re.sub(r"(?<![\w.])-(?=\d)", "−", text)
@@ -100,6 +107,10 @@ SAID = [
         (r"(?<=\S)\^", " to the "),
         (r"\^", "to the "),
         (r"(?<=\d)×(?=\d)", " by "),
+        (r"(?<![\w-])(\d{4})-(0[1-9]|1[0-2])-(\d{2})(?![\w-])", _date_aloud),
+        (r"(?<!\S)(\d)/(\d)(?![\w/])", r"\1 of \2"),  # difficulty 2/5
+        (r"(?<!\S)/(?!\S)", "slash"),
+        (r"^–$|(?<!\S)–(?=:)", "dash"),  # an empty cell, and the note on what it means
         (r"(?<!\S)<(?!\S)", "less than"),
         (r"(?<!\S)>(?!\S)", "greater than"),
         (r"\bFig\.", "figure"),

@@ -15,6 +15,7 @@ from seaborn.utils import relative_luminance
 from mialib.course.plots.pieces import skip_texts_in_layout
 
 EQUAL_CONTRAST = 0.179  # the luminance from which white and black stand out alike
+RULE = "#b5b5b5"  # between cells, of which the palest would look as if it were not there
 SHADE = {"cmap": "Greys", "vmin": 0, "vmax": 1.6}  # of shares: 1 is grey, so that it can be read
 
 
@@ -50,7 +51,7 @@ def fill_cells(
     axes: Axes, texts: np.ndarray, *, shade: np.ndarray, fontsize: float = 9, **colors
 ) -> None:
     """The cells alone, for a picture in which they move; seaborn would set the ticks anew."""
-    axes.pcolormesh(shade, **colors)
+    axes.pcolormesh(shade, edgecolors=RULE, linewidth=0.8, **colors)
     for (row, column), text in np.ndenumerate(texts):
         axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=fontsize)
     _finish_texts(axes)

@@ -91,6 +91,8 @@ def tradeoff(
             _draw_series(axes, points, look[name], name, joined=name not in unjoined)
             _draw_undefended(axes, undefended)
             axes.set_title(name)
+        for axes in grid[-(columns or 1) :]:  # The lowest of each column: below some nothing is.
+            axes.tick_params(labelbottom=True)
         _frame(grid[0], [*everything, undefended], right=0.16)  # for labels
         width = 470 / (columns or 1)
         for axes, (name, points) in zip(grid, series.items(), strict=True):
