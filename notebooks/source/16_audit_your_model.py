@@ -338,6 +338,20 @@ checks.check_own_audit(own_audit)
 # </details>
 
 # %% [markdown]
+# ## Recap
+# - Deal members by coin toss *before* training; afterwards an audit needs five lines.
+# - Read *Can this be believed?* first. A network that had seen no record of either set "leaked" them with an AUC of {{fooled.strongest.auc.value:.2f}}, because the sets differed.
+# - Say the counts at a low false-alarm rate and at the prior of the world, not only an AUC.
+# - A lower bound on ε is a theorem with a premise: coins were tossed. One run can refute an ε, and never prove one.
+# - A report names what it did not test.
+#
+# ## What this does not show
+# - That a model is safe: attacks only get better, and {{len(full.lacking)}} of ours were not played here.
+# - Other trainings: the intervals are over the records of this one model (notebook 01 has ten trainings).
+# - Text, audio and generative models: `audit` is about classifiers.
+# - Several releases of one model, such as pruned or quantised ones: audit all that you release, together.
+
+# %% [markdown]
 # ## The end of the course
 # It began with a stranger who learned from a clinic's model that you were a patient. You can do now what that clinic did not: ask first. Before you close the last
 # notebook, some numbers to take along.
@@ -381,19 +395,6 @@ on_letters, on_photographs = (brief(one.advantage("loss")) for one in (plain, ba
 # Thank you for reading this far.
 
 # %% [markdown]
-# ## Recap
-# - Deal members by coin toss *before* training; afterwards an audit needs five lines.
-# - Read *Can this be believed?* first. A network that had seen no record of either set "leaked" them with an AUC of {{fooled.strongest.auc.value:.2f}}, because the sets differed.
-# - Say the counts at a low false-alarm rate and at the prior of the world, not only an AUC.
-# - A lower bound on ε is a theorem with a premise: coins were tossed. One run can refute an ε, and never prove one.
-# - A report names what it did not test.
-#
-# ## What this does not show
-# - That a model is safe: attacks only get better, and {{len(full.lacking)}} of ours were not played here.
-# - Other trainings: the intervals are over the records of this one model (notebook 01 has ten trainings).
-# - Text, audio and generative models: `audit` is about classifiers.
-# - Several releases of one model, such as pruned or quantised ones: audit all that you release, together.
-#
 # ## References
 # - D. Das, J. Zhang and F. Tramèr, 2024, *Blind baselines beat membership inference attacks for foundation models*,
 #   [arXiv 2406.16201](https://arxiv.org/abs/2406.16201).
