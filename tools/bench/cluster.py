@@ -5,7 +5,10 @@ python -m bench cluster         # from the folder tools/; some minutes
 
 from __future__ import annotations
 
+import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench.timing import Row, fastest
@@ -23,11 +26,23 @@ def rows() -> list[Row]:
     return [dask_row(models)]
 
 
+@contextmanager
+def environment_kept() -> Iterator[None]:
+    """Dask leaves variables behind that slow down what later processes allocate."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 def dask_row(models: list[Configuration], *, rounds: int = 2) -> Row:
     """All models trained, into an empty store each time; the first turn starts the processes."""
     from distributed import LocalCluster  # The other groups do without Dask.
 
     with (
+        environment_kept(),
         tempfile.TemporaryDirectory() as folder,
         LocalCluster(
             n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=None

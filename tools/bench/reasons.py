@@ -23,6 +23,7 @@ from mialib.benchmarks.measuring import IMAGES, NETWORK
 from mialib.benchmarks.training import bare_loop, noise_images
 from mialib.benchmarks.writing import told_seconds
 from mialib.course.costs import one_thread
+from mialib.data import Records
 from mialib.query import to_device
 from mialib.signals import record_slices
 from mialib.training import Recipe, fit
@@ -66,24 +67,31 @@ def kernel_share(work: Callable[[], object], *names: str) -> Share:
 # fit
 
 
-def fit_reason(*, images: int = IMAGES["cpu"]) -> str:
-    once = seconds_within("_epoch_entry", images=images)
+def fit_reason() -> str:
+    of_images = _told_look(NETWORK, noise_images(IMAGES["cpu"]), "images")
+    of_rows = _told_look("mlp", data.load("shoppers", size=4096), "rows")
     return (
-        f"fit: of an epoch's {told_seconds(once.whole)} ({NETWORK}, {images:,} images, float32), "
-        f"{told_seconds(once.of_kind)} are the look at its end: whether the weights are finite and "
-        "the answers of a few members differ, without which a ruined training would pass for a "
-        "finished one. A longer epoch has one such look, too."
+        f"fit: of an epoch's {of_images}, and of {of_rows}, are the look at its end: whether the "
+        "weights are finite and the answers of a few members differ, without which a ruined "
+        "training would pass for a finished one. A longer epoch has one such look, too."
     )
 
 
-def seconds_within(name: str, *, images: int) -> Share:
+def _told_look(network: str, records: Records, what: str) -> str:
+    once = seconds_within("_epoch_entry", network, records)
+    return (
+        f"{told_seconds(once.whole)} ({network}, {len(records):,} {what}, float32) "
+        f"{told_seconds(once.of_kind)}"
+    )
+
+
+def seconds_within(name: str, network_name: str, records: Records) -> Share:
     """Of the last epochs of `fit`, what one of its functions takes.
 
     By Python's profiler, which knows functions where torch's knows kernels. In the first epochs the
     network still names one class for all, and is looked at longer.
     """
-    records = noise_images(images)
-    network = models.build(NETWORK, shape=records.x.shape[1:], classes=records.classes)
+    network = models.build(network_name, shape=records.x.shape[1:], classes=records.classes)
     profiler = Profile()
     with progress.silent():
         fit(network, records, Recipe(epochs=FIRST, lr=0.01), device=CPU)
