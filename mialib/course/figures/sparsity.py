@@ -172,6 +172,7 @@ def round_view(
             "kept": kept,
             "empty outputs": empty,
         },
+        steady=("round_view", *shares),
     )
 
 
