@@ -21,6 +21,7 @@ import torch
 from sklearn.tree import DecisionTreeClassifier
 
 from audited import drawn
+from fuzz_verdict import alarm
 from mialib import audit, cli, clusters, progress, runs
 from mialib.defenses import Plain
 from mialib.experiments import running
@@ -64,22 +65,6 @@ def lone():
         yield cluster
 
 
-@contextmanager
-def within(seconds):
-    """Inside, what hangs is an error."""
-
-    def ring(*_):
-        raise AssertionError(f"It hung for {seconds} s.")
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def done(work, *, times=2):
     """What this work gives, done so many times side by side."""
     task = clusters.task(work)
@@ -89,7 +74,7 @@ def done(work, *, times=2):
 def check_refused(address, store, act, *, match):
     """On this cluster the act ends soon, in this sentence, and nothing is trained."""
     with (
-        within(120),
+        alarm(120),
         pytest.raises(clusters.ClusterError, match=match),
         clusters.connected(address, store=store),
     ):
@@ -425,7 +410,7 @@ def test_a_single_worker_does_the_work(lone, store):
     def where():
         return distributed.get_worker().address
 
-    with clusters.connected(lone.scheduler_address, store=store), within(120):
+    with clusters.connected(lone.scheduler_address, store=store), alarm(120):
         assert done(where, times=3) == list(lone.scheduler.workers) * 3
 
 
@@ -441,7 +426,7 @@ def test_all_work_is_handed_on_at_once(lone, tiny, store, monkeypatch, what):
 
     monkeypatch.setattr(runs, "_train", wait_for_the_others)
     monkeypatch.setattr(running, "make_row", wait_for_the_others)
-    with clusters.connected(lone.scheduler_address, store=store), within(120):
+    with clusters.connected(lone.scheduler_address, store=store), alarm(120):
         if what == "runs":
             runs.get_all([tiny.but(seed=seed) for seed in range(8)], store=store)
         else:
@@ -494,7 +479,7 @@ def test_references_that_a_cluster_trains_answer_the_same(cluster, store, monkey
             log.write(f"{os.getpid()}\n")
         return DecisionTreeClassifier(random_state=seed).fit(*records)
 
-    with clusters.connected(cluster.scheduler_address, store=store), within(120):
+    with clusters.connected(cluster.scheduler_address, store=store), alarm(120):
         there = audited_with(grow)
     processes = trained_in.read_text().split()
     assert len(processes) == 4
@@ -529,7 +514,7 @@ def test_rows_on_a_cluster_are_those_of_this_machine_and_one_may_fail(cluster, s
     bad = PlannedRow(TINY.defended(Broken()), {"defense": "Broken"})
     todo = running.missing(plan, [bad, *good], store)
     with (
-        within(120),
+        alarm(120),
         pytest.raises(runs.RunsFailedError, match="RuntimeError: a fault of one's own") as caught,
         clusters.connected(cluster.scheduler_address, store=store),
     ):
@@ -549,7 +534,7 @@ def test_on_a_cluster_no_models_share_a_device(lone, tiny, store):
     row = PlannedRow(configuration, {"defense": "none"})
     todo = running.missing(plan, [row, row], store)
     alike = [configuration, configuration.but(seed=1)]
-    with clusters.connected(lone.scheduler_address, store=store), within(120):
+    with clusters.connected(lone.scheduler_address, store=store), alarm(120):
         with pytest.raises(runs.RunsFailedError, match="Choose a smaller batch_size"):
             runs.get_all(alike, store=store, jobs=2)
         with pytest.raises(runs.RunsFailedError, match="Choose a smaller batch_size"):
@@ -560,7 +545,7 @@ def test_a_full_disk_of_a_worker_is_explained_once(cluster, store):
     plan = tiny_plan()
     row = PlannedRow(TINY.defended(OnAFullDisk()), {"defense": "none"})
     with (
-        within(120),
+        alarm(120),
         pytest.raises(OSError, match="Free some space") as caught,
         clusters.connected(cluster.scheduler_address, store=store),
     ):

@@ -6,7 +6,6 @@ cut off must end in an answer or in a sentence: a few of them here, thousands in
 """
 
 import os
-import signal
 import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ import pytest
 from PIL import Image
 
 import foreign_files
-from fuzz_verdict import TooLong, fault_of_error, watchdog
+from fuzz_verdict import alarm, fault_of_error, watchdog
 from mialib import audits, data, foreign, runs, shipped
 from mialib.bank import Bank
 from mialib.configurations import parse
@@ -35,22 +34,6 @@ from small_results import results as made_up_results
 SECONDS = 1.0  # of processor time, so that a busy machine changes nothing
 MEMORY = 100 << 20  # bytes, where a bomb would take 10 GB
 MUTATIONS = int(os.environ.get("MIALIB_MUTATIONS", "6"))  # of each kind of file
-
-
-@contextmanager
-def alarm(seconds: int = 20) -> Iterator[None]:
-    """Who waits for a pipe uses no processor time."""
-
-    def ring(number, frame):
-        raise TooLong
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def end_of(open_it: Callable[[], object]) -> Exception | None:

@@ -74,7 +74,7 @@ class Call:
 
 
 class TooLong(BaseException):
-    """A second is over."""
+    """The time is over."""
 
 
 @contextmanager
@@ -91,6 +91,22 @@ def watchdog(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+@contextmanager
+def alarm(seconds: int = 20) -> Iterator[None]:
+    """Raise TooLong after so long by the clock: who waits uses no processor time."""
+
+    def ring(number, frame):
+        raise TooLong
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def fault_of(call: Call) -> str | None:
