@@ -296,7 +296,8 @@ class _Registered(NamedTuple):
 
 def _train_side_by_side(chains: Sequence[_Chain], store: Store, jobs: int | None) -> None:
     """Train all; then, if some failed, say which and why."""
-    jobs = _jobs(chains, jobs)
+    on_cpu = all(_is_on_cpu(chain) for chain in chains)
+    jobs = processes(jobs, pieces=len(chains), on_cpu=on_cpu)
     registered = _registered_here(chains)
     workers = Parallel(
         n_jobs=jobs, return_as="generator_unordered", pre_dispatch=clusters.pre_dispatch()
@@ -311,16 +312,15 @@ def _train_side_by_side(chains: Sequence[_Chain], store: Store, jobs: int | None
         ]
         failures = [failure for failure in workers(work) if failure is not None]
         if failures:
-            raise _failed(failures, len(chains))
+            raise failed(failures, of=f"{len(chains)} missing runs", kept="trained again")
 
 
-def _jobs(chains: Sequence[_Chain], asked: int | None) -> int:
-    """How many processes of this machine train; on a cluster its workers do, and none shares."""
+def processes(asked: int | None, *, pieces: int, on_cpu: bool) -> int:
+    """How many processes of this machine work; on a cluster its workers do, and none shares."""
     if clusters.is_connected():
         return -1
     if asked is not None:
-        return min(asked, len(chains))
-    on_cpu = all(_is_on_cpu(chain) for chain in chains)
+        return min(asked, pieces)
     return -1 if on_cpu else 1
 
 
@@ -353,11 +353,11 @@ def _reason(error: Exception, jobs: int) -> str:
     return f"{told} {jobs} models share the device: train fewer at a time, by jobs=1 or --jobs 1."
 
 
-def _failed(failures: Sequence[Failure], runs: int) -> RunsFailedError:
+def failed(failures: Sequence[Failure], *, of: str, kept: str) -> RunsFailedError:
+    """The error that names them: so many of these pieces of work; the others are kept."""
     lines = "".join(f"\n- {failure.name}: {failure.reason}" for failure in failures)
     return RunsFailedError(
-        f"{len(failures)} of {runs} missing runs failed. What was finished is kept and will not be "
-        f"trained again.{lines}",
+        f"{len(failures)} of {of} failed. What was finished is kept and will not be {kept}.{lines}",
         {failure.name: failure.reason for failure in failures},
     )
 

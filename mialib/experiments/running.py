@@ -37,7 +37,7 @@ from mialib.experiments.rows import (
 )
 from mialib.query import members_then_nonmembers, pick_device
 from mialib.results.tables import RECORDS, Results
-from mialib.runs import Attempt, Failure, RunsFailedError
+from mialib.runs import Attempt, Failure
 from mialib.store import Store, as_store, home
 
 
@@ -185,7 +185,8 @@ def make_all(plan: Plan, work: Work, store: Store, *, jobs: int | None = None) -
         check_range(1, np.inf, whole=True, jobs=jobs)
     if not work.rows:
         return
-    jobs = _jobs(work, jobs)
+    on_cpu = pick_device(work.rows[0].configuration.device).type == "cpu"
+    jobs = runs.processes(jobs, pieces=len(work.rows), on_cpu=on_cpu)
     workers = Parallel(
         n_jobs=jobs, return_as="generator_unordered", pre_dispatch=clusters.pre_dispatch()
     )
@@ -200,17 +201,12 @@ def make_all(plan: Plan, work: Work, store: Store, *, jobs: int | None = None) -
         # What was made is in the store.
         failures = [failure for failure in workers(tasks) if failure is not None]
         if failures:
-            raise _failed(plan, failures, len(work.rows))
-
-
-def _jobs(work: Work, asked: int | None) -> int:
-    """How many processes of this machine work; on a cluster its workers do, and none shares."""
-    if clusters.is_connected():
-        return -1
-    if asked is not None:
-        return min(asked, len(work.rows))
-    on_cpu = pick_device(work.rows[0].configuration.device).type == "cpu"
-    return -1 if on_cpu else 1
+            command = f"mialib run {plan.name} --profile {plan.profile} --finished"
+            raise runs.failed(
+                failures,
+                of=f"{len(work.rows)} missing rows",
+                kept=f"made again; `{command}` writes it",
+            )
 
 
 def _make_counted(
@@ -225,16 +221,6 @@ def _make_counted(
         make_row(row, plan.attacks, plan.facts, store)
         count.complete()  # It may have stopped early, or found what another row has trained.
     return attempt.failure
-
-
-def _failed(plan: Plan, failures: Sequence[Failure], rows: int) -> RunsFailedError:
-    lines = "".join(f"\n- {failure.name}: {failure.reason}" for failure in failures)
-    return RunsFailedError(
-        f"{len(failures)} of {rows} missing rows failed. What was finished is kept and will not be "
-        f"made again; `mialib run {plan.name} --profile {plan.profile} --finished` writes it."
-        f"{lines}",
-        {failure.name: failure.reason for failure in failures},
-    )
 
 
 def gather(plan: Plan, planned: Sequence[PlannedRow], store: Store) -> Results:

@@ -77,6 +77,8 @@ NO_DOORS = {
     "mialib.progress.shared_bar": "called by `runs` and `experiments`",
     "mialib.results.packing.packed": "called by `Results.save` on arrays that it has checked",
     "mialib.results.packing.unpacked": "called by `Results.read` on what `packed` has made",
+    "mialib.runs.failed": "called by `get_all` and by rows of a plan, on what they noted",
+    "mialib.runs.processes": "called by `get_all` and `make_all`, which have checked `jobs`",
     "mialib.runs.fit_as_configured": "called by `train`, and by rows that are watched",
     "mialib.runs.threads": "called by `train`, and by rows that are watched",
     "mialib.runs.train": "called by `get`, which has checked what it hands on",
